@@ -19,7 +19,7 @@ def softmax(x, dim=-1):
 
 
 def causal_mask(T, device=None):
-    """Boolean (T, T), True where the key (column) lies in the future of the query (row) (day 44)."""
+    """Boolean (T, T): True where the key (column) is in the future of the query (row) (day 44)."""
     return torch.ones(T, T, dtype=torch.bool, device=device).triu(diagonal=1)
 
 

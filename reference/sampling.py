@@ -8,7 +8,7 @@ from .attention import softmax
 
 
 def generate(model, idx, max_new_tokens, temperature=1.0, top_k=None):
-    """Extend every prompt by ``max_new_tokens`` tokens drawn from ``softmax(logits / temperature)``.
+    """Extend every prompt by tokens drawn from ``softmax(logits / temperature)``.
 
     idx: (B, T) int64; returns (B, T + max_new_tokens), the prompt included. The model reads the
     last ``block_size`` tokens. Temperature 0 takes the most likely token; ``top_k`` draws among
