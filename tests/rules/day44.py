@@ -1,0 +1,231 @@
+"""Day 44: a token sees itself and the past, nothing of the future."""
+
+import torch
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from tests import strategies as draw
+
+from . import claims
+from .day43 import _heads, axes, leads, lengths, qkv, weights, widths
+from .engine import rule
+
+
+@rule(44, "attention.causal_mask", T=st.integers(1, 12))
+def the_mask_hides_exactly_the_future(gpt, T):
+    """The mask is boolean, and True exactly where the key comes after the query."""
+    claims.trying(T=T)
+    got = gpt.attention.causal_mask(T)
+    claims.shape(got, (T, T))
+    claims.dtype(got, torch.bool)
+    for query in range(T):
+        for key in range(T):
+            hidden = bool(got[query, key])
+            claims.is_true(
+                hidden == (key > query),
+                "mask_hides" if hidden else "mask_shows",
+                "mask_rule",
+                query=query,
+                key=key,
+            )
+
+
+@rule(44, "attention.causal_mask", T=st.integers(1, 4))
+def the_mask_is_made_on_the_device_asked_for(gpt, T):
+    """causal_mask(T, device) is on that device, the CPU by default; no such device is an error."""
+    claims.trying(T=T)
+    claims.device(gpt.attention.causal_mask(T), "cpu")
+    claims.device(gpt.attention.causal_mask(T, torch.device("cpu")), "cpu")
+    claims.fails(lambda: gpt.attention.causal_mask(T, device="nowhere"), "device")
+
+
+@rule(44, "attention.attention", lead=leads, T=lengths, d_k=widths, seed=draw.seeds)
+def a_token_sees_itself(gpt, lead, T, d_k, seed):
+    """Every token gives itself a share; the first, which has only itself, the whole."""
+    q, k, v = qkv(seed, lead, T, d_k)
+    claims.trying(T=T)
+    out = gpt.attention.attention(q, k, v)
+    claims.finite(out[..., :1, :], axes(out))
+    claims.close(out[..., 0, :], v[..., 0, :])
+    own = weights(gpt, q, k).diagonal(dim1=-2, dim2=-1)  # (..., T)
+    claims.finite(own)
+    claims.is_true(bool((own > 0).all()), "no_own_share", "own_share", share=own.min().item())
+
+
+@rule(
+    44,
+    "attention.attention",
+    lead=leads,
+    T=lengths,
+    d_k=widths,
+    dtype=draw.float_dtypes,
+    far=st.booleans(),
+    seed=draw.seeds,
+)
+def hidden_keys_get_no_share(gpt, lead, T, d_k, dtype, far, seed):
+    """No share of the future, not even when every visible score is a million lower."""
+    q, k, _ = qkv(seed, lead, T, d_k, dtype=dtype)
+    if far:  # later keys agree with the query ever more: visible scores from -1e6 downwards
+        q = q.abs() + 0.5
+        slope = torch.arange(T, dtype=dtype).sub(T)[:, None]
+        k = (slope * (1e6 / d_k)).expand(T, d_k) * torch.ones(*lead, T, d_k, dtype=dtype)
+    claims.trying(T=T)
+    got = weights(gpt, q, k)
+    claims.finite(got, axes(got))
+    leak = got.triu(diagonal=1)
+    claims.unmoved(leak, torch.zeros_like(leak), axes(got)[:-1])
+
+
+@rule(44, "attention.attention", lead=leads, T=lengths, d_k=widths, seed=draw.seeds)
+def the_visible_shares_sum_to_one(gpt, lead, T, d_k, seed):
+    """What a query gives to the tokens it sees sums to 1."""
+    q, k, _ = qkv(seed, lead, T, d_k)
+    claims.trying(T=T)
+    sums = weights(gpt, q, k).sum(-1)
+    claims.finite(sums)
+    worst = (sums - 1).abs().max().item()
+    total = sums.flatten()[(sums - 1).abs().argmax()].item()
+    claims.is_true(worst <= claims.ROUNDING, "sums_to", "sum_one", total=total)
+
+
+@rule(44, "attention.attention", lead=leads, T=lengths, d_k=widths, seed=draw.seeds)
+def the_past_is_visible(gpt, lead, T, d_k, seed):
+    """Every earlier token gets a share of every later query."""
+    q, k, _ = qkv(seed, lead, T, d_k)
+    claims.trying(T=T)
+    got = weights(gpt, q, k)
+    claims.finite(got, axes(got))
+    below = torch.ones(T, T, dtype=torch.bool).tril()
+    least = got[..., below].min().item()
+    claims.is_true(least > 0, "no_past_share", "past_share", share=least)
+
+
+@rule(
+    44,
+    "attention.attention",
+    examples=8,
+    T=lengths,
+    d_k=st.sampled_from([2, 5]),
+    kind=st.sampled_from(["square", "batch", "keys", "none", "heads"]),
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def a_given_mask_replaces_the_causal_one(gpt, T, d_k, kind, dtype, seed):
+    """With a mask, True hides the key, and nothing else is hidden."""
+    lead = (2, 3)
+    q, k, v = qkv(seed, lead, T, d_k, dtype=dtype)
+    size = {"square": (T, T), "batch": (2, 1, T, T), "keys": (2, 1, 1, T), "heads": (3, T, T)}
+    mask = draw.normal(seed + 5, *size.get(kind, (T, T))) > 0.3
+    if kind == "none":
+        mask = torch.zeros(T, T, dtype=torch.bool)
+    open_key = seed % T
+    mask[..., open_key] = False  # a row that sees nothing is open: never ask for it
+    copy = mask.clone()
+    claims.trying(T=T, shape=tuple(mask.shape))
+    got = gpt.attention.attention(q, k, v, mask)
+    want = F.scaled_dot_product_attention(q, k, v, attn_mask=~mask)
+    claims.close(got, want, axes=axes(want))
+    claims.untouched(mask, copy, "mask")
+    named = gpt.attention.attention(q, k, v, mask=mask)
+    claims.close(named, want, axes=axes(want))
+
+
+def _future_is_invisible(run, make, T, change):
+    """Change what comes after every place in turn; what is before may not move by one bit."""
+    before = run(make())
+    claims.finite(before, ("batch", "position", "channel"))
+    for t in range(1, T):
+        claims.trying(changed=t, T=T, last=t - 1)
+        after = run(change(make(), t))
+        claims.unmoved(after[:, :t], before[:, :t], ("batch", "position", "channel"))
+
+
+@rule(
+    44,
+    "attention.MultiHeadAttention",
+    examples=8,
+    n_head=st.sampled_from([2, 3, 4]),
+    d_k=st.sampled_from([4, 2, 6]),
+    T=st.integers(3, 12),
+    mode=st.sampled_from(["eval", "train", "dropout"]),
+    positions=st.sampled_from(["learned", "rotary"]),
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def heads_do_not_see_the_future(gpt, n_head, d_k, T, mode, positions, dtype, seed):
+    """No head, in no mode, at no length up to the context, sees a later token."""
+    dropout = 0.4 if mode == "dropout" else 0.0
+    heads = _heads(
+        gpt, seed, n_head=n_head, d_k=d_k, dtype=dtype, dropout=dropout, positions=positions
+    )
+    heads.train(mode != "eval")
+    x = draw.normal(seed, 2, T, n_head * d_k, dtype=dtype)
+    other = draw.normal(seed + 1, 2, T, n_head * d_k, dtype=dtype, scale=3.0)
+
+    def run(x):
+        torch.manual_seed(0)  # the same dropout both times
+        return heads(x)
+
+    def change(x, t):
+        return torch.cat((x[:, :t], other[:, t:]), dim=1)
+
+    _future_is_invisible(run, lambda: x.clone(), T, change)
+
+
+@rule(
+    44,
+    "attention.MultiHeadAttention",
+    n_head=st.sampled_from([2, 3, 4]),
+    d_k=st.sampled_from([4, 2]),
+    T=st.integers(3, 12),
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def heads_see_the_whole_past(gpt, n_head, d_k, T, dtype, seed):
+    """Changing the first token moves every later output."""
+    heads = _heads(gpt, seed, n_head=n_head, d_k=d_k, dtype=dtype)
+    x = draw.normal(seed, 2, T, n_head * d_k, dtype=dtype)
+    changed = torch.cat((-x[:, :1], x[:, 1:]), dim=1)
+    claims.trying(T=T)
+    claims.moved(heads(changed), heads(x), 1e-7, ("batch", "position"))
+
+
+@rule(
+    44,
+    "model.GPT",
+    examples=8,
+    keywords=draw.configs(),
+    mode=st.sampled_from(["eval", "train", "dropout"]),
+    full=st.booleans(),
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def the_future_is_invisible(gpt, keywords, mode, full, dtype, seed):
+    """Changing a later token does not move an earlier logit by one bit."""
+    keywords = keywords | {"dropout": 0.4 if mode == "dropout" else 0.0}
+    model = draw.model(gpt, keywords, seed, dtype).train(mode != "eval")
+    T, V = keywords["block_size"] - (0 if full else 2), keywords["vocab_size"]
+    idx = draw.tokens(seed, 2, T, V)
+
+    def run(idx):
+        torch.manual_seed(0)
+        return model(idx)
+
+    def change(idx, t):
+        idx[:, t:] = (idx[:, t:] + 1) % V
+        return idx
+
+    _future_is_invisible(run, idx.clone, T, change)
+
+
+@rule(44, "model.GPT", keywords=draw.configs(), seed=draw.seeds)
+def a_prefix_keeps_its_logits(gpt, keywords, seed):
+    """The logits of the first t tokens are the same, whether more tokens follow or not."""
+    model = draw.model(gpt, keywords, seed)
+    T = keywords["block_size"]
+    idx = draw.tokens(seed, 2, T, keywords["vocab_size"])
+    whole = model(idx)
+    for t in sorted({1, 2, T // 2, T - 1}):
+        claims.trying(t=t, T=T)
+        alone = model(idx[:, :t].contiguous())
+        claims.close(alone, whole[:, :t], claims.DEEP_ROUNDING, ("batch", "position", "channel"))

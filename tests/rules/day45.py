@@ -1,0 +1,361 @@
+"""Day 45: a stable softmax, and heads that each do their own work."""
+
+import torch
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from tests import strategies as draw
+
+from . import claims
+from .day43 import _heads, axes, leads, lengths, qkv, with_identity
+from .engine import rule
+
+shapes = st.sampled_from([(2, 3, 5), (4, 3), (2, 3, 4, 5), (6,)])
+
+
+@rule(45, "attention.softmax", shape=shapes, axis=st.integers(-4, 3), seed=draw.seeds)
+def softmax_turns_scores_into_shares(gpt, shape, axis, seed):
+    """Shares are exp(score) over the sum of exp(score), along the axis asked for."""
+    dim = max(-len(shape), min(axis, len(shape) - 1))
+    x = draw.normal(seed, *shape, scale=3.0)
+    claims.trying(shape=shape, dim=dim)
+    claims.close(gpt.attention.softmax(x, dim), x.exp() / x.exp().sum(dim, keepdim=True))
+    claims.close(gpt.attention.softmax(x, dim=dim), torch.softmax(x, dim))
+    claims.close(gpt.attention.softmax(x), torch.softmax(x, -1))
+
+
+@rule(
+    45,
+    "attention.softmax",
+    examples=10,
+    offset=st.sampled_from([0.0, 3e4, -3e4, 1e2, -1e2]),
+    apart=st.sampled_from([0.0, 2e4]),
+    hole=st.booleans(),
+    dtype=st.sampled_from([torch.float32, torch.float64, torch.float16, torch.bfloat16]),
+    seed=draw.seeds,
+)
+def softmax_survives_any_score(gpt, offset, apart, hole, dtype, seed):
+    """Large scores, scores far below 0, rows far apart and hidden keys (-inf) give finite shares."""
+    x = torch.randint(-4, 5, (3, 4, 5), generator=draw.generator(seed)).to(torch.float64)
+    x = x + offset + torch.tensor([0.0, apart, -apart])[:, None, None]
+    if hole:
+        x[..., seed % 5] = -torch.inf
+    x = x.to(dtype)
+    claims.trying(lowest=x[x.isfinite()].min().item(), highest=x.max().item(), dtype=_word(dtype))
+    got = gpt.attention.softmax(x)
+    claims.dtype(got, dtype)
+    claims.finite(got)
+    # 16 bits know a number near 100 to 0.06 or 0.5, and so its exponential: there, only finite
+    if dtype in draw.wide_dtypes or offset == apart == 0:
+        tolerance = {torch.float16: claims.HALF, torch.bfloat16: claims.BFLOAT}
+        claims.close(got, torch.softmax(x.double(), -1), tolerance.get(dtype, claims.ROUNDING))
+    if hole:
+        hidden = got[..., seed % 5]
+        claims.unmoved(hidden, torch.zeros_like(hidden))
+
+
+@rule(
+    45,
+    "attention.softmax",
+    dtype=st.sampled_from([torch.float32, torch.float64, torch.float16, torch.bfloat16]),
+    seed=draw.seeds,
+)
+def softmax_leaves_its_input_alone(gpt, dtype, seed):
+    """The scores still stand after the call."""
+    x = draw.normal(seed, 3, 4, 5, dtype=dtype)
+    copy = x.clone()
+    claims.trying(dtype=_word(dtype))
+    first = gpt.attention.softmax(x)
+    claims.untouched(x, copy, "scores")
+    claims.unmoved(gpt.attention.softmax(x), first)
+
+
+@rule(45, "attention.softmax", scale=st.sampled_from([1.0, 30.0]), seed=draw.seeds)
+def softmax_passes_the_gradient_on(gpt, scale, seed):
+    """The gradient of a share p_i by a score z_j is p_i ([i = j] - p_j)."""
+    x = draw.normal(seed, 3, 4, 5, scale=scale).requires_grad_()
+    along = draw.normal(seed + 1, 3, 4, 5)
+    claims.trying(scale=scale)
+    (found,) = torch.autograd.grad(gpt.attention.softmax(x), x, along, allow_unused=True)
+    claims.is_true(found is not None, "no_gradient", "gradient", name="scores")
+    p = torch.softmax(x.detach(), -1)
+    claims.close(found, p * (along - (p * along).sum(-1, keepdim=True)))
+
+
+@rule(
+    45,
+    "attention.attention",
+    late=True,
+    lead=leads,
+    T=lengths,
+    scale=st.sampled_from([1.0, 30.0, 1000.0]),
+    seed=draw.seeds,
+)
+def large_scores_stay_finite(gpt, lead, T, scale, seed):
+    """Saturated attention picks one value; it does not overflow, forward or backward."""
+    leaves = qkv(seed, lead, T, 8, dtype=torch.float32)
+    q, k, v = (leaves[0] * scale).requires_grad_(), leaves[1].requires_grad_(), leaves[2]
+    claims.trying(T=T, scale=scale)
+    got = gpt.attention.attention(q, k, v)
+    claims.finite(got, axes(got))
+    for gradient in torch.autograd.grad(got.square().sum(), (q, k), allow_unused=True):
+        claims.is_true(gradient is not None, "no_gradient", "gradient", name="q, k")
+        claims.finite(gradient, axes(got))
+
+
+@rule(
+    45,
+    "attention.attention",
+    late=True,
+    lead=leads,
+    T=lengths,
+    masked=st.booleans(),
+    dtype=draw.half_dtypes,
+    seed=draw.seeds,
+)
+def half_precision_stays_half_and_finite(gpt, lead, T, masked, dtype, seed):
+    """In 16 bits attention keeps the dtype, stays finite and is right to the dtype's digits."""
+    q, k, v = qkv(seed, lead, T, 8, scale=0.7)
+    v = v.clamp(-2, 2)
+    q, k, v = (x.to(dtype) for x in (q, k, v))
+    mask = torch.ones(T, T, dtype=torch.bool).triu(1) if masked else None
+    claims.trying(T=T, dtype=_word(dtype))
+    got = claims.answers(lambda: gpt.attention.attention(q, k, v, mask), "attention")
+    claims.dtype(got, dtype)
+    want = F.scaled_dot_product_attention(*(x.double() for x in (q, k, v)), is_causal=True)
+    tolerance = claims.HALF if dtype == torch.float16 else claims.BFLOAT
+    claims.close(got, want, tolerance, axes(want))
+    strong = claims.answers(lambda: gpt.attention.attention(q * 16, k, v, mask), "attention")
+    claims.finite(strong, axes(want))
+
+
+def _word(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+@rule(
+    45,
+    "attention.MultiHeadAttention",
+    keywords=draw.configs(),
+    T=st.integers(1, 5),
+    B=st.integers(1, 3),
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def heads_keep_shape_and_input(gpt, keywords, T, B, dtype, seed):
+    """(B, T, d_model) goes to the same shape and dtype, and the input is not written to."""
+    heads = gpt.attention.MultiHeadAttention(draw.config(gpt, keywords)).to(dtype)
+    draw.heat(heads, seed).eval()
+    x = draw.normal(seed, B, T, keywords["d_model"], dtype=dtype)
+    copy = x.clone()
+    claims.trying(B=B, T=T, d_model=keywords["d_model"])
+    got = heads(x)
+    claims.shape(got, x.shape)
+    claims.dtype(got, dtype)
+    claims.finite(got, ("batch", "position", "channel"))
+    claims.untouched(x, copy, "x")
+    claims.unmoved(heads(x), got, ("batch", "position", "channel"))
+
+
+@rule(45, "attention.MultiHeadAttention", keywords=draw.configs())
+def attention_holds_four_square_matrices(gpt, keywords):
+    """Queries, keys, values and output: 4 d_model^2 weights, and 4 d_model biases or none."""
+    heads = gpt.attention.MultiHeadAttention(draw.config(gpt, keywords))
+    d_model, bias = keywords["d_model"], keywords["bias"]
+    claims.trying(d_model=d_model, bias=bias)
+    count = sum(p.numel() for p in heads.parameters())
+    claims.equal(count, 4 * d_model**2 + (4 * d_model if bias else 0), "parameters")
+
+
+def _single_and_pair(gpt, n_head, d_k, bias, seed, B=8):
+    """Heads whose output is their concatenated values, and B pairs of tokens."""
+    heads = with_identity(_heads(gpt, seed, n_head=n_head, d_k=d_k, bias=bias))
+    x = draw.normal(seed, B, 2, n_head * d_k)
+    return heads, x
+
+
+def _share(heads, x):
+    """What each channel of token 1 takes from token 0, (B, d_model), NaN where it cannot be told.
+
+    A token alone attends to itself, so its output is its value: with two tokens the output is a
+    blend of the two values in a proportion that belongs to the channel's head.
+    """
+    value_0 = heads(x[:, :1].contiguous())[:, 0]
+    value_1 = heads(x[:, 1:].contiguous())[:, 0]
+    gap = value_0 - value_1
+    share = (heads(x)[:, 1] - value_1) / gap
+    return share.masked_fill(gap.abs() < 0.05, torch.nan)
+
+
+@rule(
+    45,
+    "attention.MultiHeadAttention",
+    n_head=st.sampled_from([2, 3, 4]),
+    d_k=st.sampled_from([4, 2, 6]),
+    bias=st.booleans(),
+    seed=draw.seeds,
+)
+def each_head_has_its_own_attention(gpt, n_head, d_k, bias, seed):
+    """The channels fall into n_head groups of d_k that blend the tokens in one proportion."""
+    heads, x = _single_and_pair(gpt, n_head, d_k, bias, seed)
+    claims.trying(n_head=n_head, d_k=d_k)
+    share = _share(heads, x)  # (B, d_model)
+    inside = share.nan_to_num(0.5)
+    claims.between(inside.min().item(), -1e-3, 1.001, "share")
+    claims.between(inside.max().item(), -1e-3, 1.001, "share")
+    # equal heads differ by rounding over a gap of 0.05; different heads by some percent
+    apart = (share[:, :, None] - share[:, None, :]).abs().nan_to_num(0.0).amax(0)  # (d, d)
+    alike = apart < 1e-3
+    sizes = sorted(alike.sum(1).tolist())
+    claims.is_true(
+        sizes == [d_k] * (n_head * d_k),
+        "head_groups",
+        "head_groups",
+        sizes=sorted({int(size) for size in sizes}),
+        n_head=n_head,
+        d_k=d_k,
+    )
+
+
+@rule(
+    45,
+    "attention.MultiHeadAttention",
+    n_head=st.sampled_from([2, 3]),
+    d_k=st.sampled_from([4, 2]),
+    bias=st.booleans(),
+    T=st.integers(3, 6),
+    seed=draw.seeds,
+)
+def many_tokens_blend_as_their_pairs_do(gpt, n_head, d_k, bias, T, seed):
+    """The odds between two tokens do not depend on what else is visible."""
+    heads = with_identity(_heads(gpt, seed, n_head=n_head, d_k=d_k, bias=bias))
+    x = draw.normal(seed, 2, T, n_head * d_k)
+    values = heads(x.reshape(2 * T, 1, -1)).reshape(2, T, -1)  # (B, T, d_model)
+    got = heads(x)
+    claims.trying(T=T, n_head=n_head)
+    claims.finite(got, ("batch", "position", "channel"))
+    t = T - 1
+    odds = []
+    for s in range(t):
+        pair = heads(torch.stack((x[:, s], x[:, t]), dim=1))[:, 1]
+        share = (pair - values[:, t]) / (values[:, s] - values[:, t])
+        odds.append(share.clamp(1e-6, 1 - 1e-6).logit())
+    weights = torch.stack([*odds, torch.zeros_like(odds[0])], dim=1).softmax(1)
+    gap = (values[:, :t] - values[:, t:]).abs().amin(1)  # a channel that can tell the tokens apart
+    told = gap > 0.02
+    want = (weights * values).sum(1)
+    # the share is known to rounding over the gap, hence 1e-3
+    difference = ((got[:, t] - want).abs() * told).max().item()
+    claims.is_true(
+        difference <= 1e-3 * max(1.0, want.abs().max().item()),
+        "blend_differs",
+        "blend_same",
+        difference=difference,
+    )
+
+
+@rule(
+    45,
+    "attention.MultiHeadAttention",
+    n_head=st.sampled_from([2, 3]),
+    d_k=st.sampled_from([4, 2]),
+    bias=st.booleans(),
+    seed=draw.seeds,
+)
+def queries_keys_and_values_are_linear(gpt, n_head, d_k, bias, seed):
+    """Between two tokens, values and log-odds lie on a straight line."""
+    heads = with_identity(_heads(gpt, seed, n_head=n_head, d_k=d_k, bias=bias))
+    claims.trying(n_head=n_head, d_k=d_k)
+    d_model = n_head * d_k
+    a, b, q, r = (draw.normal(seed + i, 6, d_model) for i in range(4))
+    value = {0: a, 1: (a + b) / 2, 2: b}
+    value = {i: heads(x[:, None])[:, 0] for i, x in value.items()}
+    claims.close(value[1], (value[0] + value[2]) / 2, axes=("batch", "channel"))
+
+    def odds(query, key):
+        return _share(heads, torch.stack((key, query), dim=1)).clamp(1e-9, 1 - 1e-9).logit()
+
+    straight_keys = odds(q, a) + odds(q, b) - 2 * odds(q, (a + b) / 2)
+    middle = (q + r) / 2
+    straight_queries = (
+        odds(q, a) - odds(q, b) + odds(r, a) - odds(r, b) - 2 * (odds(middle, a) - odds(middle, b))
+    )
+    for bend in (straight_keys, straight_queries):
+        # log-odds up to 5, known to rounding over a gap of 0.05 and a share of 0.01
+        worst = bend.nan_to_num(0.0).abs().max().item()
+        claims.is_true(worst <= 0.02, "bent", "straight", difference=worst)
+
+
+@rule(
+    45,
+    "attention.MultiHeadAttention",
+    n_head=st.sampled_from([2, 3]),
+    d_k=st.sampled_from([4, 2]),
+    bias=st.booleans(),
+    T=st.integers(2, 6),
+    seed=draw.seeds,
+)
+def the_output_projection_mixes_the_heads(gpt, n_head, d_k, bias, T, seed):
+    """The output is ``out_proj`` of the concatenated heads, weight and bias."""
+    d_model = n_head * d_k
+    heads = with_identity(_heads(gpt, seed, n_head=n_head, d_k=d_k, bias=bias))
+    x = draw.normal(seed, 2, T, d_model)
+    plain = heads(x)
+    weight, shift = draw.normal(seed + 1, d_model, d_model), draw.normal(seed + 2, d_model)
+    mixing = {"out_proj.weight": weight, "out_proj.bias": shift}
+    draw.load(heads, lambda name, parameter: mixing.get(name))
+    claims.trying(T=T, d_model=d_model)
+    want = plain @ weight.T + (shift if bias else 0.0)
+    claims.close(heads(x), want, axes=("batch", "position", "channel"))
+
+
+@rule(
+    45,
+    "attention.MultiHeadAttention",
+    keywords=draw.configs(n_layer=1),
+    T=st.integers(2, 5),
+    seed=draw.seeds,
+)
+def sequences_of_a_batch_do_not_mix(gpt, keywords, T, seed):
+    """A sequence gives the same output alone and in a batch."""
+    heads = gpt.attention.MultiHeadAttention(draw.config(gpt, keywords)).double()
+    draw.heat(heads, seed).eval()
+    x = draw.normal(seed, 3, T, keywords["d_model"])
+    whole = heads(x)
+    claims.trying(B=3, T=T)
+    for b in range(3):
+        claims.close(heads(x[b : b + 1]), whole[b : b + 1], axes=("", "position", "channel"))
+
+
+@rule(
+    45,
+    "attention.MultiHeadAttention",
+    keywords=draw.configs(),
+    dropout=st.sampled_from([0.2, 0.7]),
+    seed=draw.seeds,
+)
+def attention_drops_out_only_in_training(gpt, keywords, dropout, seed):
+    """In eval mode dropout does nothing; in training it changes numbers and leaves them finite."""
+    x = draw.normal(seed, 2, 5, keywords["d_model"])
+    made = [
+        gpt.attention.MultiHeadAttention(draw.config(gpt, keywords | {"dropout": p})).double()
+        for p in (0.0, dropout)
+    ]
+    plain, dropping = (draw.heat(heads, seed) for heads in made)
+    claims.trying(dropout=dropout)
+    axes = ("batch", "position", "channel")
+    want = plain.train()(x)
+    claims.unmoved(plain.eval()(x), want, axes)
+    claims.close(dropping.eval()(x), want, axes=axes)
+    claims.finite(dropping.train()(x), axes)
+
+
+@rule(45, "attention.MultiHeadAttention", late=True, keywords=draw.configs(), seed=draw.seeds)
+def the_gradient_of_attention_is_its_slope(gpt, keywords, seed):
+    """Every projection is told how the output really changes with it."""
+    heads = gpt.attention.MultiHeadAttention(draw.config(gpt, keywords)).double()
+    draw.heat(heads, seed).eval()
+    x = draw.normal(seed, 2, 4, keywords["d_model"]).requires_grad_()
+    along = draw.normal(seed + 1, 2, 4, keywords["d_model"]) / 3
+    leaves = dict(heads.named_parameters()) | {"x": x}
+    claims.slope(lambda: (heads(x) * along).sum(), leaves, draw.generator(seed))

@@ -1,0 +1,366 @@
+"""Day 46: norms, and a residual stream that nothing stands in the way of."""
+
+import torch
+from hypothesis import strategies as st
+
+from tests import strategies as draw
+
+from . import claims
+from .engine import rule
+
+shapes = st.sampled_from([(2, 3), (4,), ()])
+widths = st.sampled_from([8, 5, 16, 3])
+# Variances from a tenth of eps to far above it: eps counts for the small ones.
+scales = st.sampled_from([1.0, 3.0, 3e-3, 1e-3, 100.0])
+epsilons = st.sampled_from([1e-5, 1e-2, 1e-6])
+AXES = ("batch", "position", "channel")
+
+
+def _axes(lead):
+    return AXES[2 - len(lead) :]
+
+
+def _root(x, eps):
+    return x / torch.sqrt(x.square().mean(-1, keepdim=True) + eps)
+
+
+def _right(kind, x, eps):
+    """The norm's law, without gain and bias."""
+    return _root(x - x.mean(-1, keepdim=True), eps) if kind == "LayerNorm" else _root(x, eps)
+
+
+def _norm(gpt, kind, d_model, *rest, dtype=torch.float64, seed=None, **more):
+    norm = getattr(gpt.normalization, kind)(d_model, *rest, **more).to(dtype)
+    return norm if seed is None else draw.heat(norm, seed)
+
+
+def _has_unit_scale(gpt, kind, lead, d_model, scale, eps, dtype, seed):
+    x = draw.normal(seed, *lead, d_model, scale=scale, dtype=dtype) + scale
+    claims.trying(d_model=d_model, scale=scale, eps=eps)
+    fresh = _norm(gpt, kind, d_model, dtype=dtype)
+    claims.close(fresh(x), _right(kind, x.double(), 1e-5), axes=_axes(lead))
+    for norm in (
+        _norm(gpt, kind, d_model, eps, dtype=dtype),
+        _norm(gpt, kind, d_model, eps=eps, dtype=dtype),
+    ):
+        claims.close(norm(x), _right(kind, x.double(), eps), axes=_axes(lead))
+
+
+@rule(
+    46,
+    "normalization.LayerNorm",
+    examples=8,
+    lead=shapes,
+    d_model=widths,
+    scale=scales,
+    eps=epsilons,
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def each_token_gets_mean_zero_and_variance_one(gpt, lead, d_model, scale, eps, dtype, seed):
+    """A fresh LayerNorm gives (x - mean) / sqrt(variance + eps), the variance over d_model."""
+    _has_unit_scale(gpt, "LayerNorm", lead, d_model, scale, eps, dtype, seed)
+
+
+@rule(
+    46,
+    "normalization.RMSNorm",
+    examples=8,
+    lead=shapes,
+    d_model=widths,
+    scale=scales,
+    eps=epsilons,
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def each_token_gets_root_mean_square_one(gpt, lead, d_model, scale, eps, dtype, seed):
+    """A fresh RMSNorm gives x / sqrt(mean of x^2 + eps): no mean is taken away."""
+    _has_unit_scale(gpt, "RMSNorm", lead, d_model, scale, eps, dtype, seed)
+
+
+def _applies_gain_once(gpt, kind, d_model, dtype, seed, **more):
+    norm = _norm(gpt, kind, d_model, dtype=dtype, **more)
+    names = dict(norm.named_parameters())
+    wanted = {"weight", "bias"} if kind == "LayerNorm" and more.get("bias", True) else {"weight"}
+    claims.equal(sorted(names), sorted(wanted), "norm_parameters")
+    for name, parameter in names.items():
+        claims.shape(parameter, (d_model,))
+        filled = torch.full_like(parameter, 1.0 if name == "weight" else 0.0)
+        claims.close(parameter, filled, axes=("channel",))
+    gain, bias = 1 + draw.normal(seed, d_model), draw.normal(seed + 1, d_model)
+    draw.load(norm, lambda name, parameter: gain if name == "weight" else bias)
+    x = draw.normal(seed + 2, 2, 3, d_model, dtype=dtype, scale=2.0)
+    claims.trying(d_model=d_model)
+    want = _right(kind, x.double(), 1e-5) * gain + (bias if "bias" in wanted else 0.0)
+    claims.close(norm(x), want, axes=AXES)
+
+
+@rule(
+    46,
+    "normalization.LayerNorm",
+    d_model=widths,
+    bias=st.booleans(),
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def layer_norm_ends_with_gain_and_bias(gpt, d_model, bias, dtype, seed):
+    """Gain (first 1) and bias (first 0, or absent) act channel by channel, after the division."""
+    _applies_gain_once(gpt, "LayerNorm", d_model, dtype, seed, bias=bias)
+    if bias:
+        claims.equal(len(dict(_norm(gpt, "LayerNorm", 4).named_parameters())), 2, "norm_parameters")
+
+
+@rule(46, "normalization.RMSNorm", d_model=widths, dtype=draw.float_dtypes, seed=draw.seeds)
+def rms_norm_ends_with_a_gain(gpt, d_model, dtype, seed):
+    """The gain (first 1) acts channel by channel, after the division; there is no bias."""
+    _applies_gain_once(gpt, "RMSNorm", d_model, dtype, seed)
+
+
+def _is_local(gpt, kind, d_model, seed):
+    norm = _norm(gpt, kind, d_model, seed=seed)
+    x = draw.normal(seed, 2, 4, d_model)
+    changed = x.clone()
+    changed[1, 2] = draw.normal(seed + 1, d_model, scale=10.0)
+    claims.trying(d_model=d_model)
+    before, after = norm(x), norm(changed)
+    kept = torch.ones(2, 4, dtype=torch.bool)
+    kept[1, 2] = False
+    claims.unmoved(after[kept], before[kept], ("position", "channel"))
+
+
+@rule(46, "normalization.LayerNorm", d_model=widths, seed=draw.seeds)
+def layer_norm_looks_at_one_token(gpt, d_model, seed):
+    """Changing one token does not move the LayerNorm of another by one bit."""
+    _is_local(gpt, "LayerNorm", d_model, seed)
+
+
+@rule(46, "normalization.RMSNorm", d_model=widths, seed=draw.seeds)
+def rms_norm_looks_at_one_token(gpt, d_model, seed):
+    """Changing one token does not move the RMSNorm of another by one bit."""
+    _is_local(gpt, "RMSNorm", d_model, seed)
+
+
+def _survives_constants(gpt, kind, d_model, value, dtype, seed):
+    """value is exactly representable: with 0.1 the mean of equal numbers is not quite the number."""
+    norm = _norm(gpt, kind, d_model, dtype=dtype, seed=seed)
+    x = torch.full((2, 3, d_model), value, dtype=dtype).requires_grad_()
+    claims.trying(value=value, d_model=d_model)
+    y = norm(x)
+    claims.finite(y, AXES)
+    along = draw.normal(seed, 2, 3, d_model, dtype=dtype)
+    (gradient,) = torch.autograd.grad(y, x, along, allow_unused=True)
+    claims.is_true(gradient is not None, "no_gradient", "gradient", name="x")
+    claims.finite(gradient, AXES)
+    return norm, y
+
+
+@rule(
+    46,
+    "normalization.LayerNorm",
+    d_model=widths,
+    value=st.sampled_from([3.0, 0.0, -2.0]),
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def a_constant_token_stays_finite(gpt, d_model, value, dtype, seed):
+    """A token without variance gives the bias, with a finite gradient."""
+    norm, y = _survives_constants(gpt, "LayerNorm", d_model, value, dtype, seed)
+    bias = dict(norm.named_parameters())["bias"].detach()
+    claims.close(y, bias.expand(2, 3, d_model), axes=AXES)
+
+
+@rule(
+    46,
+    "normalization.RMSNorm",
+    d_model=widths,
+    value=st.sampled_from([0.0, 3.0, -2.0]),
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def a_zero_token_stays_finite(gpt, d_model, value, dtype, seed):
+    """A token of zeros gives zeros, with a finite gradient; a constant one gives the gain."""
+    norm, y = _survives_constants(gpt, "RMSNorm", d_model, value, dtype, seed)
+    gain = dict(norm.named_parameters())["weight"].detach()
+    sign = torch.tensor(value, dtype=dtype).sign()
+    claims.close(y, (sign * gain).expand(2, 3, d_model), axes=AXES)
+
+
+def _keeps_input_and_dtype(gpt, kind, dtype, scale, seed):
+    norm = _norm(gpt, kind, 8, dtype=dtype, seed=seed)
+    x = (draw.normal(seed, 2, 3, 8) * scale).to(dtype)
+    copy = x.clone()
+    claims.trying(dtype=str(dtype).removeprefix("torch."), scale=scale)
+    y = claims.answers(lambda: norm(x), "norm")
+    claims.dtype(y, dtype)
+    claims.untouched(x, copy, "x")
+    parameters = {name: p.detach().double() for name, p in norm.named_parameters()}
+    want = _right(kind, x.double(), 1e-5) * parameters["weight"] + parameters.get("bias", 0.0)
+    tolerance = {torch.float16: claims.HALF, torch.bfloat16: claims.BFLOAT}
+    claims.close(y, want, tolerance.get(dtype, claims.ROUNDING), AXES)
+
+
+every_dtype = st.sampled_from([torch.float16, torch.float32, torch.bfloat16, torch.float64])
+
+
+@rule(
+    46,
+    "normalization.LayerNorm",
+    dtype=every_dtype,
+    scale=st.sampled_from([1.0, 3.0]),
+    seed=draw.seeds,
+)
+def layer_norm_keeps_input_and_dtype(gpt, dtype, scale, seed):
+    """LayerNorm returns the dtype it was given and does not write to its input."""
+    _keeps_input_and_dtype(gpt, "LayerNorm", dtype, scale, seed)
+
+
+@rule(
+    46,
+    "normalization.RMSNorm",
+    examples=8,
+    dtype=every_dtype,
+    scale=st.sampled_from([1.0, 1000.0, 1e-3]),
+    seed=draw.seeds,
+)
+def rms_norm_computes_in_float32_at_least(gpt, dtype, scale, seed):
+    """Squares of half-precision numbers are taken in float32; dtype and input are kept."""
+    _keeps_input_and_dtype(gpt, "RMSNorm", dtype, scale, seed)
+
+
+def _passes_gradient(gpt, kind, lead, d_model, scale, seed):
+    norm = _norm(gpt, kind, d_model, seed=seed)
+    x = (draw.normal(seed, *lead, d_model) * scale).requires_grad_()
+    along = draw.normal(seed + 1, *lead, d_model)
+    leaves = {"x": x} | dict(norm.named_parameters())
+    claims.trying(d_model=d_model, scale=scale)
+    found = torch.autograd.grad(norm(x), list(leaves.values()), along, allow_unused=True)
+    law = _right(kind, x, 1e-5) * leaves["weight"] + leaves.get("bias", 0.0)
+    right = torch.autograd.grad(law, list(leaves.values()), along)
+    for name, gradient, want in zip(leaves, found, right):
+        claims.is_true(gradient is not None, "no_gradient", "gradient", name=name)
+        # statistics in float32 leave rounding of the size of the gradient's largest part
+        claims.close(gradient, want, 10 * claims.ROUNDING)
+
+
+@rule(
+    46,
+    "normalization.LayerNorm",
+    lead=shapes,
+    d_model=widths,
+    scale=st.sampled_from([1.0, 0.1]),
+    seed=draw.seeds,
+)
+def layer_norm_passes_the_gradient_on(gpt, lead, d_model, scale, seed):
+    """The gradient runs through mean and variance too."""
+    _passes_gradient(gpt, "LayerNorm", lead, d_model, scale, seed)
+
+
+@rule(
+    46,
+    "normalization.RMSNorm",
+    lead=shapes,
+    d_model=widths,
+    scale=st.sampled_from([1.0, 0.1]),
+    seed=draw.seeds,
+)
+def rms_norm_passes_the_gradient_on(gpt, lead, d_model, scale, seed):
+    """The gradient runs through the root mean square too."""
+    _passes_gradient(gpt, "RMSNorm", lead, d_model, scale, seed)
+
+
+WRITERS = ("out_proj.weight", "out_proj.bias", "w2.weight", "w2.bias", "w_down.weight")
+
+
+def silence(module, only=""):
+    """Zero what the sub-layers write to the stream (those whose name holds ``only``)."""
+
+    def zero(name, parameter):
+        return torch.zeros(parameter.shape) if name.endswith(WRITERS) and only in name else None
+
+    return draw.load(module, zero)
+
+
+def hot_block(gpt, keywords, seed, dtype=torch.float64):
+    """A hot Block in eval mode."""
+    return draw.heat(gpt.block.Block(draw.config(gpt, keywords)).to(dtype), seed).eval()
+
+
+@rule(
+    46,
+    "block.Block",
+    keywords=draw.configs(),
+    training=st.booleans(),
+    T=st.integers(1, 5),
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def the_residual_path_is_the_identity(gpt, keywords, training, T, dtype, seed):
+    """When both sub-layers write nothing, a block passes its input on, bit for bit."""
+    keywords = keywords | {"dropout": 0.5 if training else 0.0}
+    block = silence(hot_block(gpt, keywords, seed, dtype)).train(training)
+    x = draw.normal(seed, 2, T, keywords["d_model"], dtype=dtype).requires_grad_()
+    copy = x.detach().clone()
+    claims.trying(T=T)
+    y = block(x)
+    claims.unmoved(y, copy, AXES)
+    claims.untouched(x.detach(), copy, "x")
+    along = draw.normal(seed + 1, 2, T, keywords["d_model"], dtype=dtype)
+    (gradient,) = torch.autograd.grad(y, x, along, allow_unused=True)
+    claims.is_true(gradient is not None, "no_gradient", "gradient", name="x")
+    claims.unmoved(gradient, along, AXES)
+
+
+@rule(46, "block.Block", keywords=draw.configs(), T=st.integers(1, 5), seed=draw.seeds)
+def attention_reads_the_normalised_stream(gpt, keywords, T, seed):
+    """With a silent feed-forward, a block adds attn(ln_1(x)) to x."""
+    block = silence(hot_block(gpt, keywords, seed), "mlp.")
+    x = draw.normal(seed, 2, T, keywords["d_model"], scale=3.0)
+    claims.trying(T=T)
+    claims.close(block(x), x + block.attn(block.ln_1(x)), axes=AXES)
+
+
+@rule(46, "block.Block", keywords=draw.configs(), T=st.integers(1, 5), seed=draw.seeds)
+def the_feed_forward_reads_the_normalised_stream(gpt, keywords, T, seed):
+    """With silent attention, a block adds mlp(ln_2(x)) to x."""
+    block = silence(hot_block(gpt, keywords, seed), "attn.")
+    x = draw.normal(seed, 2, T, keywords["d_model"], scale=3.0)
+    claims.trying(T=T)
+    claims.close(block(x), x + block.mlp(block.ln_2(x)), axes=AXES)
+
+
+@rule(46, "block.Block", keywords=draw.configs(), dtype=draw.float_dtypes, seed=draw.seeds)
+def a_block_uses_the_norm_of_its_config(gpt, keywords, dtype, seed):
+    """ln_1 and ln_2 are two norms of the kind that the config names."""
+    block = gpt.block.Block(draw.config(gpt, keywords)).to(dtype)
+    kind = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}[keywords["norm"]]
+    x = draw.normal(seed, 2, 3, keywords["d_model"], dtype=dtype, scale=2.0) + 1
+    claims.trying(norm=keywords["norm"])
+    for name in ("ln_1", "ln_2"):
+        norm = getattr(block, name)
+        claims.close(norm(x), _right(kind, x.double(), 1e-5), axes=AXES)
+        found = sorted(parameter for parameter, _ in norm.named_parameters())
+        claims.equal(
+            found, ["bias", "weight"] if kind == "LayerNorm" else ["weight"], "norm_parameters"
+        )
+    claims.is_true(block.ln_1 is not block.ln_2, "shared", "not_shared", what="norms")
+
+
+@rule(46, "model.GPT", keywords=draw.configs(tied=False), dtype=draw.float_dtypes, seed=draw.seeds)
+def the_head_reads_a_normalised_stream(gpt, keywords, dtype, seed):
+    """Ten times the stream after the last block gives the same logits: ln_f stands before the head."""
+    model = silence(draw.model(gpt, keywords, seed, dtype))
+    idx = draw.tokens(seed, 2, 4, keywords["vocab_size"])
+    claims.trying(factor=10)
+    before = model(idx)
+    larger = {
+        name: 10 * p.detach()
+        for name, p in model.named_parameters()
+        if name[:4] in ("wte.", "wpe.")
+    }
+    after = draw.load(model, lambda name, parameter: larger.get(name))(idx)
+    # a token whose variance is 1e-3 by chance feels eps by 1 %; without the norm, by a factor of 10
+    claims.close(after, before, 1e-2, ("batch", "position", "logit"))
+    kind = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}[keywords["norm"]]
+    fresh = gpt.model.GPT(draw.config(gpt, keywords)).to(dtype).ln_f
+    x = draw.normal(seed, 2, 3, keywords["d_model"], dtype=dtype, scale=2.0) + 1
+    claims.close(fresh(x), _right(kind, x.double(), 1e-5), axes=AXES)

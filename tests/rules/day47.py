@@ -1,0 +1,354 @@
+"""Day 47: the feed-forward, the stack of blocks, and where the parameters are."""
+
+import math
+
+import torch
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from tests import strategies as draw
+
+from . import claims
+from .day46 import hot_block
+from .engine import rule
+
+AXES = ("batch", "position", "channel")
+widths = st.sampled_from([6, 8, 10])
+hidden = st.sampled_from([None, 5, 13])
+dtypes = draw.float_dtypes
+kinds = st.sampled_from(["gelu", "relu"])
+
+
+def _small(d_model, **more):
+    return {
+        "vocab_size": 7,
+        "block_size": 8,
+        "n_layer": 2,
+        "n_head": 2,
+        "d_model": d_model,
+    } | more
+
+
+def _made(gpt, name, keywords, seed, dtype=torch.float64):
+    made = getattr(gpt.feedforward, name)(draw.config(gpt, keywords)).to(dtype)
+    return draw.heat(made, seed).eval()
+
+
+def _values(module):
+    return {name: p.detach().double() for name, p in module.named_parameters()}
+
+
+@rule(47, "feedforward.FeedForward", d_model=widths, d_ff=hidden, bias=st.booleans(), mlp=kinds)
+def the_hidden_layer_is_four_times_as_wide(gpt, d_model, d_ff, bias, mlp):
+    """w1 widens to d_ff (4 d_model unless the config says), w2 narrows back; biases as configured."""
+    ffn = gpt.feedforward.FeedForward(
+        draw.config(gpt, _small(d_model, d_ff=d_ff, bias=bias, mlp=mlp))
+    )
+    wide = 4 * d_model if d_ff is None else d_ff
+    claims.trying(d_model=d_model, d_ff=d_ff, bias=bias)
+    claims.shape(ffn.w1.weight, (wide, d_model))
+    claims.shape(ffn.w2.weight, (d_model, wide))
+    for linear in (ffn.w1, ffn.w2):
+        claims.equal(linear.bias is not None, bias, "has_bias")
+    count = 2 * d_model * wide + (wide + d_model if bias else 0)
+    claims.equal(sum(p.numel() for p in ffn.parameters()), count, "parameters")
+
+
+@rule(
+    47,
+    "feedforward.FeedForward",
+    examples=8,
+    d_model=widths,
+    d_ff=hidden,
+    bias=st.booleans(),
+    mlp=kinds,
+    dtype=dtypes,
+    seed=draw.seeds,
+)
+def the_feed_forward_bends_between_two_linear_maps(gpt, d_model, d_ff, bias, mlp, dtype, seed):
+    """act(x W1 + b1) W2 + b2, with ReLU or GELU (exact or tanh) as the config says."""
+    ffn = _made(gpt, "FeedForward", _small(d_model, d_ff=d_ff, bias=bias, mlp=mlp), seed, dtype)
+    x = draw.normal(seed, 2, 3, d_model, scale=2.0, dtype=dtype)
+    copy = x.clone()
+    w = _values(ffn)
+    before = x.double() @ w["w1.weight"].T + w.get("w1.bias", 0.0)
+    claims.trying(mlp=mlp, d_model=d_model)
+    got = ffn(x)
+    forms = [F.relu] if mlp == "relu" else [F.gelu, lambda h: F.gelu(h, approximate="tanh")]
+    wants = [act(before) @ w["w2.weight"].T + w.get("w2.bias", 0.0) for act in forms]
+    claims.shape(got, x.shape)
+    claims.finite(got, AXES)
+    claims.dtype(got, dtype)
+    nearest = min(wants, key=lambda want: (got.double() - want).abs().max().item())
+    claims.close(got, nearest, axes=AXES)
+    claims.untouched(x, copy, "x")
+
+
+def _is_position_wise(ffn, d_model, seed):
+    x = draw.normal(seed, 2, 4, d_model)
+    changed = x.clone()
+    changed[1, 2] = draw.normal(seed + 1, d_model, scale=5.0)
+    claims.trying(d_model=d_model)
+    kept = torch.ones(2, 4, dtype=torch.bool)
+    kept[1, 2] = False
+    claims.unmoved(ffn(changed)[kept], ffn(x)[kept], ("position", "channel"))
+    alone = ffn(x[1, 2])
+    claims.close(alone, ffn(x)[1, 2], axes=("channel",))
+
+
+@rule(47, "feedforward.FeedForward", d_model=widths, mlp=kinds, seed=draw.seeds)
+def the_feed_forward_works_token_by_token(gpt, d_model, mlp, seed):
+    """Changing one token does not move the feed-forward of another by one bit."""
+    _is_position_wise(_made(gpt, "FeedForward", _small(d_model, mlp=mlp), seed), d_model, seed)
+
+
+@rule(47, "feedforward.SwiGLU", d_model=widths, seed=draw.seeds)
+def swiglu_works_token_by_token(gpt, d_model, seed):
+    """Changing one token does not move the SwiGLU of another by one bit."""
+    _is_position_wise(_made(gpt, "SwiGLU", _small(d_model, mlp="swiglu"), seed), d_model, seed)
+
+
+@rule(
+    47,
+    "feedforward.SwiGLU",
+    examples=8,
+    d_model=st.sampled_from([6, 8, 10, 64]),
+    d_ff=hidden,
+    bias=st.booleans(),
+)
+def swiglu_costs_what_a_feed_forward_costs(gpt, d_model, d_ff, bias):
+    """Three bias-free matrices of width 8 d_model / 3, rounded, unless the config gives d_ff."""
+    mlp = gpt.feedforward.SwiGLU(
+        draw.config(gpt, _small(d_model, d_ff=d_ff, bias=bias, mlp="swiglu"))
+    )
+    wide = (16 * d_model + 3) // 6 if d_ff is None else d_ff
+    claims.trying(d_model=d_model, d_ff=d_ff)
+    claims.shape(mlp.w_gate.weight, (wide, d_model))
+    claims.shape(mlp.w_up.weight, (wide, d_model))
+    claims.shape(mlp.w_down.weight, (d_model, wide))
+    claims.equal(sum(p.numel() for p in mlp.parameters()), 3 * d_model * wide, "parameters")
+
+
+@rule(
+    47,
+    "feedforward.SwiGLU",
+    d_model=widths,
+    d_ff=hidden,
+    bias=st.booleans(),
+    dtype=dtypes,
+    seed=draw.seeds,
+)
+def the_gate_multiplies_what_goes_up(gpt, d_model, d_ff, bias, dtype, seed):
+    """(silu(x Wg) * x Wu) Wd: silu stands on the gate."""
+    mlp = _made(gpt, "SwiGLU", _small(d_model, d_ff=d_ff, bias=bias, mlp="swiglu"), seed, dtype)
+    x = draw.normal(seed, 2, 3, d_model, scale=2.0, dtype=dtype)
+    copy = x.clone()
+    w = _values(mlp)
+    wide = x.double()
+    gate = F.silu(wide @ w["w_gate.weight"].T) * (wide @ w["w_up.weight"].T)
+    claims.trying(d_model=d_model)
+    got = mlp(x)
+    claims.dtype(got, dtype)
+    claims.close(got, gate @ w["w_down.weight"].T, axes=AXES)
+    claims.untouched(x, copy, "x")
+
+
+@rule(
+    47,
+    "feedforward.FeedForward",
+    late=True,
+    d_model=widths,
+    bias=st.booleans(),
+    seed=draw.seeds,
+)
+def the_gradient_of_the_feed_forward_is_its_slope(gpt, d_model, bias, seed):
+    """Weights, biases and input are told how the output really changes with them."""
+    _slope(_made(gpt, "FeedForward", _small(d_model, bias=bias), seed), d_model, seed)
+
+
+@rule(47, "feedforward.SwiGLU", late=True, d_model=widths, seed=draw.seeds)
+def the_gradient_of_swiglu_is_its_slope(gpt, d_model, seed):
+    """All three matrices and the input are told how the output really changes with them."""
+    _slope(_made(gpt, "SwiGLU", _small(d_model, mlp="swiglu"), seed), d_model, seed)
+
+
+def _slope(module, d_model, seed):
+    x = draw.normal(seed, 2, 3, d_model).requires_grad_()
+    along = draw.normal(seed + 1, 2, 3, d_model) / 3
+    leaves = dict(module.named_parameters()) | {"x": x}
+    claims.trying(d_model=d_model)
+    claims.slope(lambda: (module(x) * along).sum(), leaves, draw.generator(seed))
+
+
+@rule(47, "block.Block", keywords=draw.configs(), T=st.integers(1, 4), seed=draw.seeds)
+def a_block_uses_the_feed_forward_of_its_config(gpt, keywords, T, seed):
+    """block.mlp is ReLU, GELU or SwiGLU, of the width that the config names."""
+    block = hot_block(gpt, keywords, seed)
+    w = _values(block.mlp)
+    swiglu = keywords["mlp"] == "swiglu"
+    claims.trying(mlp=keywords["mlp"])
+    claims.equal("w_gate.weight" in w, swiglu, "is_swiglu")
+    claims.equal("w1.weight" in w, not swiglu, "is_feed_forward")
+    x = draw.normal(seed, 2, T, keywords["d_model"])
+    name = "SwiGLU" if swiglu else "FeedForward"
+    own = _made(gpt, name, keywords, seed)
+    draw.load(own, lambda key, parameter: w.get(key))
+    claims.close(block.mlp(x), own(x), axes=AXES)
+
+
+@rule(
+    47, "block.Block", keywords=draw.configs(), T=st.integers(1, 5), dtype=dtypes, seed=draw.seeds
+)
+def the_feed_forward_reads_what_attention_wrote(gpt, keywords, T, dtype, seed):
+    """First y = x + attn(ln_1(x)), then y + mlp(ln_2(y))."""
+    block = hot_block(gpt, keywords, seed, dtype)
+    x = draw.normal(seed, 2, T, keywords["d_model"], dtype=dtype)
+    copy = x.clone()
+    claims.trying(T=T)
+    got = block(x)
+    claims.dtype(got, dtype)
+    y = x + block.attn(block.ln_1(x))
+    claims.close(got, y + block.mlp(block.ln_2(y)), axes=AXES)
+    claims.untouched(x, copy, "x")
+
+
+def stream(model, idx, keywords):
+    """What enters block 0: token plus position."""
+    x = model.wte.weight[idx]
+    if keywords["positions"] == "learned":
+        places = torch.arange(idx.size(1))
+        x = x + (model.wpe(places) if callable(model.wpe) else model.wpe[places])
+    return x
+
+
+@rule(
+    47,
+    "model.GPT",
+    late=True,
+    keywords=draw.configs(),
+    dtype=dtypes,
+    full=st.booleans(),
+    seed=draw.seeds,
+)
+def every_block_reads_the_block_before(gpt, keywords, dtype, full, seed):
+    """The logits are lm_head(ln_f(...)) of all blocks, one after the other."""
+    model = draw.model(gpt, keywords, seed, dtype)
+    T = keywords["block_size"] if full else 3
+    idx = draw.tokens(seed, 2, T, keywords["vocab_size"])
+    claims.trying(n_layer=keywords["n_layer"], T=T)
+    claims.equal(len(model.blocks), keywords["n_layer"], "blocks")
+    x = stream(model, idx, keywords)
+    for block in model.blocks:
+        x = block(x)
+    want = model.lm_head(model.ln_f(x))
+    claims.close(model(idx), want, claims.DEEP_ROUNDING, ("batch", "position", "logit"))
+
+
+@rule(47, "model.GPT", keywords=draw.configs(), seed=draw.seeds)
+def every_block_has_its_own_parameters(gpt, keywords, seed):
+    """n_layer blocks share no tensor and start with different numbers; so do two models."""
+    model, other = (gpt.model.GPT(draw.config(gpt, keywords)) for _ in range(2))
+    claims.trying(n_layer=keywords["n_layer"])
+    seen = {}
+    for owner, module in [*enumerate(model.blocks), ("other", other)]:
+        for parameter in module.parameters():
+            claims.is_true(
+                seen.setdefault(parameter.data_ptr(), owner) == owner,
+                "shared",
+                "not_shared",
+                what="blocks",
+            )
+    first, *rest = [dict(block.named_parameters()) for block in model.blocks]
+    matrices = [name for name, parameter in first.items() if parameter.dim() >= 2]
+    for name in matrices:
+        for block in rest:
+            claims.is_true(
+                not torch.equal(first[name], block[name]), "alike", "not_alike", name=name
+            )
+
+
+@rule(47, "model.GPT", late=True, keywords=draw.configs(bias=False), seed=draw.seeds)
+def every_parameter_learns(gpt, keywords, seed):
+    """The loss has a finite gradient, other than 0, for every tensor of the model."""
+    model = draw.model(gpt, keywords, seed)
+    idx = draw.tokens(seed, 3, keywords["block_size"], keywords["vocab_size"])
+    logits = model(idx)
+    along = draw.normal(seed + 1, *logits.shape)
+    names, leaves = zip(*model.named_parameters())
+    claims.trying(tensors=len(leaves))
+    for name, leaf in zip(names, leaves):
+        claims.is_true(leaf.requires_grad, "frozen", "gradient", name=name)
+    found = torch.autograd.grad((logits * along).sum(), leaves, allow_unused=True)
+    for name, gradient in zip(names, found):
+        claims.is_true(gradient is not None, "no_gradient", "gradient", name=name)
+        claims.finite(gradient)
+        # bias-free, no gradient of this sum is 0 by symmetry: the smallest of 600 models was 1e-4
+        claims.is_true(gradient.abs().max().item() > 1e-9, "zero_gradient", "gradient", name=name)
+
+
+@rule(47, "ledger.parameter_ledger", examples=8, keywords=draw.configs(), wide=st.booleans())
+def the_ledger_counts_the_real_model(gpt, keywords, wide):
+    """Disjoint lines by member path, a tied head 0, that sum to what the model holds."""
+    if wide:
+        keywords = keywords | {"d_model": 10 * keywords["n_head"], "n_layer": 1, "vocab_size": 31}
+    config = draw.config(gpt, keywords)
+    model = gpt.model.GPT(config)
+    lines = gpt.ledger.parameter_ledger(config)
+    total = gpt.ledger.total_parameters(config)
+    real = sum(parameter.numel() for parameter in model.parameters())
+    claims.trying(tied=keywords["tied"], mlp=keywords["mlp"], bias=keywords["bias"])
+    claims.equal(total, real, "total_parameters")
+    claims.equal(sum(lines.values()), real, "ledger_sum")
+    members = dict(model.named_modules()) | dict(model.named_parameters(remove_duplicate=False))
+    for path, count in lines.items():
+        claims.is_true(path in members, "no_member", "member", name=path)
+        member = members[path]
+        own = member.numel() if isinstance(member, torch.Tensor) else _numel(member)
+        if path.startswith("lm_head") and keywords["tied"]:
+            own = 0
+        claims.equal(count, own, path)
+
+
+def _numel(module):
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+@rule(
+    47,
+    "ledger.forward_flops_per_token",
+    examples=8,
+    keywords=draw.configs(),
+    T=st.integers(1, 2000),
+)
+def flops_are_two_per_multiply_add(gpt, keywords, T):
+    """2 FLOPs a weight and token, 4 T d_model a block for the scores, the head included."""
+    d_model, d_ff = keywords["d_model"], keywords["d_ff"]
+    swiglu = keywords["mlp"] == "swiglu"
+    if d_ff is None:
+        d_ff = (16 * d_model + 3) // 6 if swiglu else 4 * d_model
+    block = 2 * (4 * d_model**2 + (3 if swiglu else 2) * d_model * d_ff) + 4 * T * d_model
+    want = keywords["n_layer"] * block + 2 * d_model * keywords["vocab_size"]
+    claims.trying(T=T, mlp=keywords["mlp"])
+    got = gpt.ledger.forward_flops_per_token(draw.config(gpt, keywords), T)
+    claims.is_true(
+        math.isclose(got, want, rel_tol=1e-9),
+        "is",
+        "should_be",
+        what="flops",
+        found=got,
+        wanted=want,
+    )
+
+
+@rule(
+    49,
+    "ledger.batch_bytes",
+    B=st.integers(1, 64),
+    T=st.integers(1, 1024),
+    dtype=st.sampled_from([torch.int64, torch.int32, torch.int16, torch.uint8]),
+)
+def a_batch_is_two_tensors_of_tokens(gpt, B, T, dtype):
+    """x and y together take 2 B T times the bytes of one token."""
+    size = torch.empty(0, dtype=dtype).element_size()
+    claims.trying(B=B, T=T, dtype=str(dtype).removeprefix("torch."))
+    claims.equal(gpt.ledger.batch_bytes(B, T, dtype), 2 * B * T * size, "bytes")

@@ -1,0 +1,237 @@
+"""Beyond day 49: writing on from a prompt."""
+
+from types import SimpleNamespace
+
+import torch
+from hypothesis import strategies as st
+from torch import nn
+
+from tests import strategies as draw
+
+from . import claims
+from .engine import rule
+
+V = 7
+
+
+class Counter(nn.Module):
+    """A rigged model: sure that the next token is last + 1 + the number of 0s it can see, mod V.
+
+    It so tells from the outside which tokens it was given; it remembers how long they were.
+    """
+
+    def __init__(self, block_size, mode=True):
+        super().__init__()
+        self.config = SimpleNamespace(block_size=block_size, vocab_size=V)
+        self.anchor = nn.Parameter(torch.zeros(()))
+        self.lengths, self.with_gradient = [], False
+        self.train(mode)
+
+    def forward(self, idx):
+        self.lengths.append(idx.size(1))
+        self.with_gradient |= torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+        zeros = (idx == 0).cumsum(1)
+        return 50.0 * nn.functional.one_hot((idx + 1 + zeros) % V, V) + self.anchor
+
+
+class Fixed(nn.Module):
+    """A rigged model: the same logits at the last place whatever came before, others elsewhere."""
+
+    def __init__(self, logits, block_size=4):
+        super().__init__()
+        self.config = SimpleNamespace(block_size=block_size, vocab_size=len(logits))
+        self.register_buffer("logits", logits)
+        self.anchor = nn.Parameter(torch.zeros(()))
+
+    def forward(self, idx):
+        out = (-self.logits).expand(*idx.shape, -1).clone()
+        out[:, -1] = self.logits
+        return out + self.anchor
+
+
+def _right(idx, steps, block_size):
+    """What Counter writes, computed token by token."""
+    rows = idx.tolist()
+    for _ in range(steps):
+        for row in rows:
+            seen = row[-block_size:]
+            row.append((seen[-1] + 1 + seen.count(0)) % V)
+    return rows
+
+
+@rule(
+    "X",
+    "sampling.generate",
+    examples=8,
+    B=st.integers(1, 3),
+    T=st.integers(1, 6),
+    steps=st.integers(0, 9),
+    block_size=st.integers(1, 5),
+    temperature=st.sampled_from([0.0, 0, 1.0, 0.5]),
+    top_k=st.sampled_from([None, 1, 3]),
+    seed=draw.seeds,
+)
+def the_text_goes_on_from_the_prompt(gpt, B, T, steps, block_size, temperature, top_k, seed):
+    """Prompt, then each next token, chosen from the last place's logits after the last block_size."""
+    model = Counter(block_size)
+    idx = draw.tokens(seed, B, T, V)
+    copy = idx.clone()
+    claims.trying(T=T, steps=steps, block_size=block_size)
+    got = claims.answers(
+        lambda: gpt.sampling.generate(model, idx, steps, temperature, top_k), "generation"
+    )
+    claims.shape(got, (B, T + steps))
+    claims.dtype(got, torch.int64)
+    claims.untouched(idx, copy, "prompt")
+    claims.is_true(torch.equal(got[:, :T], idx), "prompt_lost", "prompt_first")
+    longest = max(model.lengths, default=0)
+    claims.is_true(
+        longest <= block_size, "context_long", "context_short", found=longest, most=block_size
+    )
+    wrong = [
+        i
+        for i in range(T, T + steps)
+        if got[:, i].tolist() != [r[i] for r in _right(idx, steps, block_size)]
+    ]
+    claims.is_true(not wrong, "wrong_token", "right_token", place=wrong[0] if wrong else 0, T=T)
+
+
+@rule("X", "sampling.generate", temperature=st.sampled_from([0.0, 1.0]), mode=st.booleans())
+def writing_leaves_the_model_as_it_was(gpt, temperature, mode):
+    """train or eval mode is kept, also after an error; no gradient is recorded."""
+    model = Counter(4, mode)
+    claims.trying(mode="train" if mode else "eval")
+    got = gpt.sampling.generate(model, torch.ones(2, 3, dtype=torch.long), 3, temperature)
+    claims.is_true(
+        not got.requires_grad and not model.with_gradient, "gradients_on", "gradients_off"
+    )
+    claims.is_true(torch.is_grad_enabled(), "gradients_lost", "gradients_back")
+    claims.is_true(model.training == mode, "other_mode", "same_mode", name="model")
+
+    def fail(*_):
+        raise ArithmeticError("the model fails")
+
+    model.forward = fail
+    try:
+        gpt.sampling.generate(model, torch.ones(2, 3, dtype=torch.long), 3, temperature)
+    except ArithmeticError:
+        pass
+    else:
+        raise claims.Broken("error_hidden", "error_told")
+    claims.is_true(model.training == mode, "other_mode_after_error", "same_mode", name="model")
+    claims.is_true(torch.is_grad_enabled(), "gradients_lost", "gradients_back")
+
+
+def _frequencies(gpt, logits, n, temperature, top_k=None, steps=1):
+    idx = torch.zeros(n, 2, dtype=torch.long)
+    got = gpt.sampling.generate(Fixed(logits), idx, steps, temperature, top_k)
+    claims.shape(got, (n, 2 + steps))
+    return torch.bincount(got[:, -1], minlength=len(logits)) / n
+
+
+def _drawn_as(found, wanted, n):
+    for token, (share, law) in enumerate(zip(found.tolist(), wanted.tolist())):
+        spread = 6.5 * (law * (1 - law) / n) ** 0.5  # a chance of 1e-10
+        claims.is_true(
+            abs(share - law) <= spread,
+            "drawn",
+            "drawn_range",
+            token=token,
+            share=share,
+            low=law - spread,
+            high=law + spread,
+        )
+
+
+@rule(
+    "X",
+    "sampling.generate",
+    examples=6,
+    temperature=st.sampled_from([1.0, 0.5, 2.5]),
+    top_k=st.sampled_from([None, 1, 2, 4, 5, 6, 50]),
+    steps=st.integers(1, 3),
+    seed=draw.seeds,
+)
+def tokens_are_drawn_from_the_tempered_softmax(gpt, temperature, top_k, steps, seed):
+    """Shares are softmax(logits / temperature), among the top_k largest logits alone."""
+    logits = draw.normal(seed, 6, dtype=torch.float32, scale=1.5)
+    kept = logits.topk(min(top_k or 6, 6)).indices
+    law = torch.full_like(logits, -torch.inf)
+    law[kept] = logits[kept]
+    claims.trying(temperature=temperature, top_k=top_k)
+    n = 4000
+    found = claims.answers(
+        lambda: _frequencies(gpt, logits, n, temperature, top_k, steps), "generation"
+    )
+    _drawn_as(found, (law / temperature).softmax(0), n)
+
+
+@rule("X", "sampling.generate", seed=draw.seeds)
+def every_row_is_drawn_for_itself(gpt, seed):
+    """Rows with the same prompt are written on differently, and so are two calls and two steps."""
+    idx = torch.zeros(60, 2, dtype=torch.long)
+    claims.trying(rows=60)
+    model = Fixed(torch.zeros(5))
+    first = gpt.sampling.generate(model, idx, 40)
+    second = gpt.sampling.generate(model, idx, 40)
+    claims.shape(first, (60, 42))
+    claims.is_true(not torch.equal(first, second), "same_again", "new_draws")
+    claims.equal(len({tuple(row) for row in first.tolist()}), 60, "different_rows")
+    # 5 equal tokens: steps agree with their neighbours 1 time in 5, of 2340 pairs
+    again = (first[:, 3:] == first[:, 2:-1]).float().mean().item()
+    claims.between(again, 0.2 - 6.5 * 0.0083, 0.2 + 6.5 * 0.0083, "repeated")
+
+
+@rule("X", "sampling.generate", seed=draw.seeds)
+def temperature_zero_is_greedy(gpt, seed):
+    """At temperature 0, and with top_k = 1, the largest logit wins every time; so do tiny ones."""
+    logits = draw.normal(seed, 6, dtype=torch.float32)
+    best = int(logits.argmax())
+    for temperature, top_k in ((0, None), (0.0, 3), (1.0, 1), (1e-4, None)):
+        claims.trying(temperature=temperature, top_k=top_k)
+        if temperature == 1e-4:
+            logits[best] += 1  # 1e4 after the division
+        found = claims.answers(
+            lambda t=temperature, k=top_k: _frequencies(gpt, logits, 200, t, k), "generation"
+        )
+        claims.is_true(
+            found[best].item() == 1.0, "drawn_less", "drawn_always", share=found[best].item()
+        )
+
+
+@rule("X", "sampling.generate")
+def impossible_draws_are_refused(gpt):
+    """temperature < 0 and top_k < 1 are ValueErrors."""
+    idx = torch.zeros(1, 1, dtype=torch.long)
+    for temperature, top_k in ((-1.0, None), (-0.5, 2), (1.0, 0), (0, -3)):
+        claims.trying(temperature=temperature, top_k=top_k)
+        model = Counter(4)
+        claims.refuses(
+            lambda m=model, t=temperature, k=top_k: gpt.sampling.generate(m, idx, 2, t, k),
+            (),
+            "draw",
+        )
+        claims.is_true(model.training, "other_mode_after_error", "same_mode", name="model")
+
+
+@rule(
+    "X",
+    "sampling.generate",
+    late=True,
+    keywords=draw.configs(),
+    steps=st.integers(1, 5),
+    seed=draw.seeds,
+)
+def a_real_model_writes_its_most_likely_tokens(gpt, keywords, steps, seed):
+    """Greedy text from a GPT, past its context, is the argmax of its own logits."""
+    model = draw.model(gpt, keywords | {"dropout": 0.3}, seed)
+    T = keywords["block_size"] - 1
+    idx = draw.tokens(seed, 2, T, keywords["vocab_size"])
+    claims.trying(T=T, steps=steps, block_size=keywords["block_size"])
+    got = gpt.sampling.generate(model, idx, steps, temperature=0.0)
+    with torch.no_grad():
+        for i in range(T, T + steps):
+            logits = model(got[:, :i][:, -keywords["block_size"] :].contiguous())[:, -1]
+            claims.is_true(
+                torch.equal(got[:, i], logits.argmax(1)), "wrong_token", "right_token", place=i, T=T
+            )

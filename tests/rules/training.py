@@ -1,0 +1,440 @@
+"""Beyond day 49: schedule, clipping, optimiser, training step, checkpoints."""
+
+import math
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from hypothesis import strategies as st
+from torch import nn
+
+from tests import strategies as draw
+
+from . import claims
+from .day49 import _law
+from .engine import rule
+
+rates = st.sampled_from([1e-3, 0.5, 3e-4])
+
+
+@rule(
+    "X",
+    "training.learning_rate",
+    examples=10,
+    warmup=st.sampled_from([0, 1, 5, 10]),
+    more=st.integers(1, 40),
+    max_lr=rates,
+    ratio=st.sampled_from([0.1, 0.0, 0.5, 1.0]),
+)
+def the_rate_warms_up_then_follows_a_cosine(gpt, warmup, more, max_lr, ratio):
+    """0 to max_lr over ``warmup`` steps, a half cosine to min_lr at ``decay_steps``, then flat."""
+    decay_steps, min_lr = warmup + more, max_lr * ratio
+    knobs = {"warmup": warmup, "decay_steps": decay_steps, "max_lr": max_lr, "min_lr": min_lr}
+    for step in range(decay_steps + 5):
+        if step < warmup:
+            want = max_lr * step / warmup
+        else:
+            turn = math.pi * min(1.0, (step - warmup) / more)
+            want = min_lr + (max_lr - min_lr) * (1 + math.cos(turn)) / 2
+        claims.trying(step=step, warmup=warmup, decay_steps=decay_steps)
+        got = float(gpt.training.learning_rate(step, **knobs))
+        # a float32 tensor rounds to 6e-8
+        claims.is_true(
+            abs(got - want) <= 1e-6 * max_lr, "rate", "rate_law", found=got, share=got / max_lr
+        )
+
+
+def _with_gradients(seed, sizes=((3, 4), (5,), (2, 3, 2), ()), scale=1.0, dtype=torch.float64):
+    """Parameters with normal gradients, and one without any."""
+    parameters = [nn.Parameter(torch.zeros(size, dtype=dtype)) for size in sizes]
+    for i, parameter in enumerate(parameters):
+        parameter.grad = draw.normal(seed + i, *parameter.shape, dtype=dtype, scale=scale)
+    return [*parameters[:2], nn.Parameter(torch.zeros(3, dtype=dtype)), *parameters[2:]]
+
+
+def _global_norm(parameters):
+    squares = [p.grad.double().square().sum().item() for p in parameters if p.grad is not None]
+    return math.sqrt(sum(squares))
+
+
+@rule(
+    "X",
+    "training.clip_gradients",
+    examples=10,
+    scale=st.sampled_from([1.0, 1e-3, 100.0, 0.0]),
+    max_norm=st.sampled_from([1.0, 0.25, 7.0]),
+    lazy=st.booleans(),
+    dtype=draw.float_dtypes,
+    seed=draw.seeds,
+)
+def one_factor_brings_all_gradients_under_the_norm(gpt, scale, max_norm, lazy, dtype, seed):
+    """One factor, never above 1, for all gradients, in place; returns the norm before."""
+    parameters = _with_gradients(seed, scale=scale, dtype=dtype)
+    tensors = [p.grad for p in parameters]
+    before = [None if g is None else g.clone() for g in tensors]
+    norm = _global_norm(parameters)
+    claims.trying(norm=norm, max_norm=max_norm)
+    given = (p for p in parameters) if lazy else parameters
+    returned = claims.answers(lambda: gpt.training.clip_gradients(given, max_norm), "clipping")
+    claims.is_true(
+        abs(float(returned) - norm) <= 2e-5 * max(norm, 1e-9),
+        "differs_by",
+        "at_most",
+        difference=abs(float(returned) - norm),
+        most=2e-5 * norm,
+    )
+    factor = min(1.0, max_norm / norm) if norm > 0 else 1.0
+    for parameter, tensor, old in zip(parameters, tensors, before):
+        claims.is_true(parameter.grad is tensor, "new_gradient", "same_gradient")
+        if old is None:
+            continue
+        claims.finite(tensor)
+        # 1e-5 relative: torch's own clipping adds 1e-6 to the norm
+        gap = (tensor - factor * old).abs().max().item()
+        claims.is_true(
+            gap <= 2e-5 * max(old.abs().max().item() * factor, 1e-12),
+            "clip_scale",
+            "clip_law",
+            found=tensor.norm().item(),
+            wanted=factor * old.norm().item(),
+        )
+
+
+@rule("X", "training.clip_gradients", max_norm=st.sampled_from([1.0, 0.1]))
+def no_gradients_are_nothing_to_clip(gpt, max_norm):
+    """Parameters without gradients, or none at all, have norm 0."""
+    for parameters in ([nn.Parameter(torch.ones(3))], []):
+        claims.trying(norm=0.0, max_norm=max_norm)
+        returned = claims.answers(
+            lambda p=parameters: gpt.training.clip_gradients(p, max_norm), "clipping"
+        )
+        claims.equal(float(returned), 0.0, "norm")
+
+
+def _adamw(state, gradient, rate, decay, betas, eps=1e-8):
+    """One step of the paper (arXiv:1711.05101, algorithm 2) on a float64 value."""
+    state["t"] += 1
+    first, second = betas
+    state["m"] = first * state["m"] + (1 - first) * gradient
+    state["v"] = second * state["v"] + (1 - second) * gradient.square()
+    mean = state["m"] / (1 - first ** state["t"])
+    spread = (state["v"] / (1 - second ** state["t"])).sqrt()
+    state["value"] = state["value"] * (1 - rate * decay) - rate * mean / (spread + eps)
+
+
+@rule(
+    "X",
+    "training.configure_optimizer",
+    examples=4,
+    keywords=draw.configs(n_layer=2),
+    lr=st.sampled_from([1e-2, 1e-3]),
+    decay=st.sampled_from([0.1, 0.0, 2.0]),
+    betas=st.sampled_from([(0.9, 0.95), (0.8, 0.999), (0.0, 0.5)]),
+    seed=draw.seeds,
+)
+def matrices_decay_and_vectors_do_not(gpt, keywords, lr, decay, betas, seed):
+    """AdamW steps: decay apart from the gradient, on tensors of two or more axes, embeddings too."""
+    model = draw.model(gpt, keywords, seed)
+    optimizer = gpt.training.configure_optimizer(model, lr, decay, betas)
+    named = dict(model.named_parameters())
+    states = {
+        name: {"t": 0, "m": 0.0, "v": 0.0, "value": p.detach().clone()} for name, p in named.items()
+    }
+    grouped = [id(p) for group in optimizer.param_groups for p in group["params"]]
+    claims.trying(lr=lr, weight_decay=decay, steps=3)
+    claims.equal(len(grouped), len(set(grouped)), "once_each")
+    claims.equal(set(grouped) == {id(p) for p in named.values()}, True, "all_parameters")
+    for step in range(3):
+        for i, (name, parameter) in enumerate(named.items()):
+            gradient = draw.normal(seed + 97 * step + i, *parameter.shape)
+            parameter.grad = gradient.clone()
+            rate = decay if parameter.dim() >= 2 else 0.0
+            _adamw(states[name], gradient, lr, rate, betas)
+        optimizer.step()
+    for name, parameter in named.items():
+        start, want = model.get_parameter(name).detach(), states[name]["value"]
+        # eps 1e-8 beside gradients near 1, and its place, count for less than 1e-6 of a step
+        gap = (start - want).abs().max().item()
+        claims.is_true(
+            gap <= 1e-4 * lr,
+            "step_differs",
+            "step_law",
+            name=name,
+            axes=parameter.dim(),
+            share=gap / lr,
+        )
+
+
+class PlainSGD:
+    """The simplest optimiser: value minus rate times gradient. It shows which gradient it was given."""
+
+    def __init__(self, model, rate=1.0):
+        self.parameters = list(model.parameters())
+        self.param_groups = [{"params": self.parameters, "lr": rate}]
+        self.steps = 0
+
+    def zero_grad(self, set_to_none=True):
+        for parameter in self.parameters:
+            parameter.grad = None if set_to_none or parameter.grad is None else parameter.grad * 0
+
+    def step(self):
+        self.steps += 1
+        with torch.no_grad():
+            for parameter in self.parameters:
+                if parameter.grad is not None:
+                    parameter -= self.param_groups[0]["lr"] * parameter.grad
+
+
+def _batches(seed, count, B, T, vocab):
+    return [
+        (draw.tokens(seed + 2 * i, B, T, vocab), draw.tokens(seed + 2 * i + 1, B, T, vocab))
+        for i in range(count)
+    ]
+
+
+@rule(
+    "X",
+    "training.train_step",
+    examples=6,
+    keywords=draw.configs(n_layer=1),
+    count=st.integers(1, 4),
+    max_norm=st.sampled_from([None, 0.05, 1e6]),
+    stale=st.booleans(),
+    seed=draw.seeds,
+)
+def a_step_is_that_of_the_whole_batch(gpt, keywords, count, max_norm, stale, seed):
+    """Old gradients cleared, the mean over all micro-batches, clipped, one step; the mean loss back."""
+    model = draw.model(gpt, keywords, seed)
+    T, V = 4, keywords["vocab_size"]
+    pairs = _batches(seed, count, 2, T, V)
+    claims.trying(micro_batches=count, max_norm=max_norm, stale=stale)
+    x, y = (torch.cat(part) for part in zip(*pairs))
+    loss = _law(model(x), y)
+    named = dict(model.named_parameters())
+    gradients = dict(zip(named, torch.autograd.grad(loss, list(named.values()), allow_unused=True)))
+    gradients = {n: torch.zeros_like(named[n]) if g is None else g for n, g in gradients.items()}
+    norm = math.sqrt(sum(g.square().sum().item() for g in gradients.values()))
+    factor = 1.0 if max_norm is None else min(1.0, max_norm / norm)
+    before = {name: p.detach().clone() for name, p in named.items()}
+    if stale:
+        for parameter in named.values():
+            parameter.grad = torch.full_like(parameter, 3.0)
+    optimizer = PlainSGD(model)
+    mode = model.training
+    returned = gpt.training.train_step(model, optimizer, pairs, max_norm)
+    claims.equal(optimizer.steps, 1, "steps_taken")
+    claims.equal(model.training, mode, "mode")
+    claims.is_true(
+        abs(float(returned) - loss.item()) <= 1e-4,
+        "differs_by",
+        "at_most",
+        difference=abs(float(returned) - loss.item()),
+        most=1e-4,
+    )
+    largest = factor * max(g.abs().max().item() for g in gradients.values())
+    for name, parameter in named.items():
+        step = before[name] - parameter.detach()
+        gap = (step - factor * gradients[name]).abs().max().item()
+        # the loss may be computed in float32: 1e-4 of the largest gradient
+        claims.is_true(
+            gap <= 1e-4 * max(largest, 1e-3),
+            "gradient_differs",
+            "gradient_law",
+            name=name,
+            found=step.norm().item(),
+            wanted=factor * gradients[name].norm().item(),
+        )
+
+
+@rule("X", "training.train_step", keywords=draw.configs(n_layer=1, dropout=0.3), seed=draw.seeds)
+def a_step_keeps_the_mode(gpt, keywords, seed):
+    """train_step leaves train and eval mode to its caller."""
+    model = draw.model(gpt, keywords, seed)
+    pairs = _batches(seed, 2, 2, 4, keywords["vocab_size"])
+    for mode in (True, False):
+        model.train(mode)
+        seen = []
+        hook = model.register_forward_pre_hook(lambda m, _, seen=seen: seen.append(m.training))
+        claims.trying(mode="train" if mode else "eval")
+        gpt.training.train_step(model, PlainSGD(model, 1e-3), pairs)
+        hook.remove()
+        same = model.training == mode and all(was == mode for was in seen)
+        claims.is_true(same, "other_mode", "same_mode", name="model")
+
+
+def _run(gpt, keywords, seed):
+    """A model in training, its optimiser, and a function that trains it one step further."""
+    torch.manual_seed(seed)
+    model = gpt.model.GPT(draw.config(gpt, keywords)).train()
+    optimizer = gpt.training.configure_optimizer(model, 1e-2, 0.1, (0.9, 0.95))
+    pairs = _batches(0, 1, 2, 4, keywords["vocab_size"])
+    return model, optimizer, lambda: float(gpt.training.train_step(model, optimizer, pairs))
+
+
+def _numbers(model):
+    return {name: p.detach().clone() for name, p in model.named_parameters()}
+
+
+def _same_numbers(model, want, observed, allowed):
+    for name, parameter in model.named_parameters():
+        claims.is_true(torch.equal(parameter, want[name]), observed, allowed, name=name)
+
+
+@rule(
+    "X",
+    "training.save_checkpoint",
+    examples=2,
+    keywords=draw.configs(n_layer=1, dropout=0.3),
+    as_text=st.booleans(),
+    seed=draw.seeds,
+)
+def a_run_goes_on_as_if_never_stopped(gpt, keywords, as_text, seed):
+    """Weights, optimiser, generator and step come back: the next steps are the same, bit for bit."""
+    model, optimizer, step = _run(gpt, keywords, seed)
+    for _ in range(3):
+        step()
+    optimizer.param_groups[0]["lr"] = 5e-3
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.pt"
+        path = str(path) if as_text else path
+        claims.trying(steps=3)
+        gpt.training.save_checkpoint(path, model, optimizer, 3)
+        saved = _numbers(model)
+        losses = [step() for _ in range(3)]
+        want = _numbers(model)
+        twin, other, twin_step = _run(gpt, keywords, seed + 1)
+        found = gpt.training.load_checkpoint(path, twin, other)
+        claims.equal(found, 3, "step")
+        _same_numbers(twin, saved, "not_restored", "restored")
+        claims.equal(other.param_groups[0]["lr"], 5e-3, "lr")
+        claims.equal([twin_step() for _ in range(3)] == losses, True, "same_losses")
+        _same_numbers(twin, want, "other_course", "same_course")
+        alone, _, _ = _run(gpt, keywords, seed + 2)
+        claims.equal(gpt.training.load_checkpoint(path, alone), 3, "step")
+        _same_numbers(alone, saved, "not_restored", "restored")
+        if keywords["tied"]:
+            same = twin.lm_head.weight is twin.wte.weight
+            claims.is_true(same, "two_tensors", "tied_true")
+
+
+@rule(
+    "X", "training.save_checkpoint", examples=2, keywords=draw.configs(n_layer=1), seed=draw.seeds
+)
+def a_failed_save_leaves_the_old_file(gpt, keywords, seed):
+    """When writing fails half-way, the checkpoint before it can still be read."""
+    model, optimizer, step = _run(gpt, keywords, seed)
+    step()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.pt"
+        gpt.training.save_checkpoint(path, model, optimizer, 1)
+        saved = _numbers(model)
+        claims.trying(left=sorted(entry.name for entry in Path(folder).iterdir()))
+        left = [entry.name for entry in Path(folder).iterdir()]
+        claims.equal(left, ["run.pt"], "files")
+        step()
+        real = torch.save
+
+        def full_disk(state, target, *args, **more):
+            if hasattr(target, "write"):
+                target.write(b"half a check")
+            else:
+                Path(target).write_bytes(b"half a check")
+            raise OSError(28, "No space left on device")
+
+        torch.save = full_disk
+        try:
+            gpt.training.save_checkpoint(path, model, optimizer, 2)
+        except OSError:
+            pass
+        else:
+            raise claims.Broken("error_hidden", "error_told")
+        finally:
+            torch.save = real
+        read = claims.answers(
+            lambda: gpt.training.load_checkpoint(path, model, optimizer), "checkpoint"
+        )
+        claims.equal(read, 1, "step")
+        _same_numbers(model, saved, "not_restored", "restored")
+        gpt.training.save_checkpoint(path, model, optimizer, 5)
+        claims.equal(gpt.training.load_checkpoint(path, model, optimizer), 5, "step")
+
+
+class _Trap:
+    """Pickled, it is a call: reading it as code would leave a file behind."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+@rule(
+    "X", "training.load_checkpoint", examples=2, keywords=draw.configs(n_layer=1), seed=draw.seeds
+)
+def a_checkpoint_is_data_not_code(gpt, keywords, seed):
+    """A file that carries code is refused before the code runs."""
+    model, optimizer, _ = _run(gpt, keywords, seed)
+    with tempfile.TemporaryDirectory() as folder:
+        path, sprung = Path(folder) / "run.pt", Path(folder) / "sprung"
+        torch.save({"model": _Trap(sprung)}, path)
+        claims.trying()
+        try:
+            gpt.training.load_checkpoint(path, model, optimizer)
+        except Exception:
+            claims.is_true(not sprung.exists(), "code_ran", "code_refused")
+        else:
+            raise claims.Broken("code_accepted", "code_refused")
+
+
+@rule(
+    "X", "training.load_checkpoint", examples=3, keywords=draw.configs(n_layer=1), seed=draw.seeds
+)
+def the_checkpoint_of_another_model_is_refused(gpt, keywords, seed):
+    """A file of another config, or with a weight missing, is an error, not a silent mixture."""
+    model, optimizer, _ = _run(gpt, keywords, seed)
+    changes = {
+        "vocab_size": keywords["vocab_size"] + 1,
+        "d_model": 2 * keywords["d_model"],
+        "n_layer": 2,
+        "norm": "rmsnorm" if keywords["norm"] == "layernorm" else "layernorm",
+        "tied": not keywords["tied"],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.pt"
+        gpt.training.save_checkpoint(path, model, optimizer, 1)
+        for name, value in changes.items():
+            claims.trying(name=name, found=keywords[name], other=value)
+            other, _, _ = _run(gpt, keywords | {name: value}, seed)
+            claims.fails(
+                lambda other=other: gpt.training.load_checkpoint(path, other), "other_config"
+            )
+        claims.trying(name="path", found="-", other="-")
+        claims.fails(
+            lambda: gpt.training.load_checkpoint(Path(folder) / "none.pt", model), "no_file"
+        )
+
+
+@rule(
+    "X",
+    "training.train",
+    examples=2,
+    keywords=draw.configs(n_layer=1, block_size=6),
+    seed=draw.seeds,
+)
+def training_learns_a_simple_text(gpt, keywords, seed):
+    """A loss a step, near ln V first, far below it after a short training on a text that repeats."""
+    torch.manual_seed(seed)
+    V = keywords["vocab_size"]
+    model = gpt.model.GPT(draw.config(gpt, keywords))
+    data = np.tile(np.arange(V, dtype=np.uint16), 20)
+    claims.trying(steps=60, V=V)
+    losses = gpt.training.train(
+        model, data, steps=60, batch_size=8, max_lr=2e-2, min_lr=2e-2, warmup=0, decay_steps=60
+    )
+    claims.equal(len(losses), 60, "losses")
+    first, last = float(losses[0]), float(losses[-1])
+    claims.between(first, math.log(V) - 0.3, math.log(V) + 0.3, "first_loss")
+    # the right model ends below 0.2 of ln V on each of 400 draws
+    claims.between(last, 0.0, 0.6 * math.log(V), "last_loss")
