@@ -35,7 +35,7 @@ def softmax_turns_scores_into_shares(gpt, shape, axis, seed):
     seed=draw.seeds,
 )
 def softmax_survives_any_score(gpt, offset, apart, hole, dtype, seed):
-    """Large scores, scores far below 0, rows far apart and hidden keys (-inf) give finite shares."""
+    """Large scores, scores far below 0, rows far apart, hidden keys (-inf): finite shares."""
     x = torch.randint(-4, 5, (3, 4, 5), generator=draw.generator(seed)).to(torch.float64)
     x = x + offset + torch.tensor([0.0, apart, -apart])[:, None, None]
     if hole:

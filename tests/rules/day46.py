@@ -141,7 +141,7 @@ def rms_norm_looks_at_one_token(gpt, d_model, seed):
 
 
 def _survives_constants(gpt, kind, d_model, value, dtype, seed):
-    """value is exactly representable: with 0.1 the mean of equal numbers is not quite the number."""
+    """value is exactly representable: the mean of equal 0.1s is not quite 0.1."""
     norm = _norm(gpt, kind, d_model, dtype=dtype, seed=seed)
     x = torch.full((2, 3, d_model), value, dtype=dtype).requires_grad_()
     claims.trying(value=value, d_model=d_model)
@@ -347,7 +347,7 @@ def a_block_uses_the_norm_of_its_config(gpt, keywords, dtype, seed):
 
 @rule(46, "model.GPT", keywords=draw.configs(tied=False), dtype=draw.float_dtypes, seed=draw.seeds)
 def the_head_reads_a_normalised_stream(gpt, keywords, dtype, seed):
-    """Ten times the stream after the last block gives the same logits: ln_f stands before the head."""
+    """Ten times the stream after the last block gives the same logits: ln_f normalises it."""
     model = silence(draw.model(gpt, keywords, seed, dtype))
     idx = draw.tokens(seed, 2, 4, keywords["vocab_size"])
     claims.trying(factor=10)

@@ -40,7 +40,7 @@ def _values(module):
 
 @rule(47, "feedforward.FeedForward", d_model=widths, d_ff=hidden, bias=st.booleans(), mlp=kinds)
 def the_hidden_layer_is_four_times_as_wide(gpt, d_model, d_ff, bias, mlp):
-    """w1 widens to d_ff (4 d_model unless the config says), w2 narrows back; biases as configured."""
+    """w1 widens to d_ff (4 d_model by default), w2 narrows back; biases as configured."""
     ffn = gpt.feedforward.FeedForward(
         draw.config(gpt, _small(d_model, d_ff=d_ff, bias=bias, mlp=mlp))
     )

@@ -37,7 +37,7 @@ POSSIBLE = [
 
 @rule(48, "model.GPTConfig")
 def a_config_that_cannot_be_is_refused(gpt):
-    """Sizes under 1, heads that do not divide, dropout outside [0, 1), unknown words: ValueError."""
+    """ValueError for sizes under 1, heads that do not divide, dropout outside [0, 1), odd words."""
     for wrong, numbers in IMPOSSIBLE:
         claims.trying(config=_short(wrong))
         claims.refuses(lambda wrong=wrong: draw.config(gpt, SMALL | wrong), numbers, "config")
@@ -45,7 +45,7 @@ def a_config_that_cannot_be_is_refused(gpt):
 
 @rule(48, "model.GPTConfig")
 def a_config_keeps_what_it_is_given(gpt):
-    """What can be is accepted and kept, defaults are the documented ones, nothing can be changed."""
+    """What can be is accepted and kept; defaults as documented; nothing can be changed."""
     defaults = {
         "bias": True,
         "dropout": 0.0,
@@ -81,7 +81,7 @@ def _turned(x, positions, theta):
 
 
 def _turning(x, positions):
-    """Angles in float32 are known to 6e-8 of the angle, so to 6e-8 of the position; doubled twice."""
+    """Angles in float32 are known to 6e-8 of the position; doubled twice."""
     return claims.ROUNDING + 3e-7 * positions.abs().max().item()
 
 
@@ -257,7 +257,7 @@ def the_stream_starts_with_token_plus_position(gpt, keywords, full, dtype, seed)
 
 @rule(48, "model.GPT", keywords=draw.configs(), seed=draw.seeds)
 def the_order_of_tokens_counts(gpt, keywords, seed):
-    """In a sequence of one token repeated, or with two tokens exchanged, places can be told apart."""
+    """Places can be told apart with one token repeated and with two tokens exchanged."""
     model = draw.model(gpt, keywords, seed)
     T, V = keywords["block_size"], keywords["vocab_size"]
     idx = draw.tokens(seed, 2, T, V)

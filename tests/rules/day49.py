@@ -86,7 +86,7 @@ def _data(dtype, length, seed):
     seed=draw.seeds,
 )
 def batches_are_windows_of_the_data(gpt, dtype, B, T, more, on_disk, seed):
-    """x holds T neighbouring tokens, y the same one later; int64 (B, T), whatever the data's type."""
+    """x holds T neighbouring tokens, y those one later; int64 (B, T) from any integer type."""
     data, place = _data(dtype, T + 1 + more, seed)
     copy = data.copy()
     claims.trying(tokens=len(data), B=B, T=T, dtype=dtype)

@@ -72,7 +72,7 @@ def _right(idx, steps, block_size):
     seed=draw.seeds,
 )
 def the_text_goes_on_from_the_prompt(gpt, B, T, steps, block_size, temperature, top_k, seed):
-    """Prompt, then each next token, chosen from the last place's logits after the last block_size."""
+    """Prompt, then tokens chosen one by one from the last logits after the last block_size."""
     model = Counter(block_size)
     idx = draw.tokens(seed, B, T, V)
     copy = idx.clone()

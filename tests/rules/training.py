@@ -134,7 +134,7 @@ def _adamw(state, gradient, rate, decay, betas, eps=1e-8):
     seed=draw.seeds,
 )
 def matrices_decay_and_vectors_do_not(gpt, keywords, lr, decay, betas, seed):
-    """AdamW steps: decay apart from the gradient, on tensors of two or more axes, embeddings too."""
+    """AdamW: decay apart from the gradient, on tensors of two or more axes, embeddings too."""
     model = draw.model(gpt, keywords, seed)
     optimizer = gpt.training.configure_optimizer(model, lr, decay, betas)
     named = dict(model.named_parameters())
@@ -167,7 +167,7 @@ def matrices_decay_and_vectors_do_not(gpt, keywords, lr, decay, betas, seed):
 
 
 class PlainSGD:
-    """The simplest optimiser: value minus rate times gradient. It shows which gradient it was given."""
+    """Value minus rate times gradient: it shows which gradient it was given."""
 
     def __init__(self, model, rate=1.0):
         self.parameters = list(model.parameters())
@@ -204,7 +204,7 @@ def _batches(seed, count, B, T, vocab):
     seed=draw.seeds,
 )
 def a_step_is_that_of_the_whole_batch(gpt, keywords, count, max_norm, stale, seed):
-    """Old gradients cleared, the mean over all micro-batches, clipped, one step; the mean loss back."""
+    """Gradients cleared, the mean over all micro-batches, clipped, one step; mean loss back."""
     model = draw.model(gpt, keywords, seed)
     T, V = 4, keywords["vocab_size"]
     pairs = _batches(seed, count, 2, T, V)
@@ -290,7 +290,7 @@ def _same_numbers(model, want, observed, allowed):
     seed=draw.seeds,
 )
 def a_run_goes_on_as_if_never_stopped(gpt, keywords, as_text, seed):
-    """Weights, optimiser, generator and step come back: the next steps are the same, bit for bit."""
+    """Weights, optimiser, generator and step come back: the next steps are equal, bit for bit."""
     model, optimizer, step = _run(gpt, keywords, seed)
     for _ in range(3):
         step()
@@ -424,7 +424,7 @@ def the_checkpoint_of_another_model_is_refused(gpt, keywords, seed):
     seed=draw.seeds,
 )
 def training_learns_a_simple_text(gpt, keywords, seed):
-    """A loss a step, near ln V first, far below it after a short training on a text that repeats."""
+    """A loss a step: near ln V at first, far below it soon on a text that repeats."""
     torch.manual_seed(seed)
     V = keywords["vocab_size"]
     model = gpt.model.GPT(draw.config(gpt, keywords))
