@@ -102,6 +102,7 @@ def attention_passes_the_gradient_on(gpt, lead, T, d_k, seed):
 @rule(
     43,
     "attention.MultiHeadAttention",
+    late=True,
     n_head=st.sampled_from([2, 3, 4]),
     d_k=st.sampled_from([4, 2, 6]),
     bias=st.booleans(),

@@ -1,6 +1,7 @@
 """Day 48: configuration, positions, weight tying, initialisation, the whole forward pass."""
 
 import dataclasses
+import itertools
 import math
 
 import torch
@@ -110,42 +111,39 @@ def positions_turn_pairs_of_channels(gpt, lead, T, d_k, dtype, seed):
 @rule(
     48,
     "positions.rotary",
-    examples=8,
+    examples=3,
     lead=st.sampled_from([(2, 3), (3,), ()]),
-    own=st.booleans(),
     T=st.integers(1, 5),
     d_k=st.sampled_from([4, 8]),
-    far=st.sampled_from([1, 10, 1000]),
-    theta=st.sampled_from([10000.0, 100.0, 500000.0]),
     dtype=draw.float_dtypes,
     seed=draw.seeds,
 )
-def positions_and_theta_may_be_given(gpt, lead, own, T, d_k, far, theta, dtype, seed):
+def positions_and_theta_may_be_given(gpt, lead, T, d_k, dtype, seed):
     """Given positions, in any order and a row each where wanted, and a given theta are used."""
     x = draw.normal(seed, *lead, T, d_k, dtype=dtype)
-    size = (*lead, T) if own else (T,)
-    places = torch.randint(0, 1 + 3 * far, size, generator=draw.generator(seed + 1))
-    claims.trying(T=T, d_k=d_k, theta=theta)
-    want = _turned(x, places, theta)
-    for got in (
-        gpt.positions.rotary(x, places, theta),
-        gpt.positions.rotary(x, positions=places, theta=theta),
-    ):
-        claims.close(got, want, _turning(x, places), AXES[-x.dim() :])
+    far = itertools.product(((T,), (*lead, T)), (1, 10, 1000), (10000.0, 100.0, 500000.0))
+    for size, most, theta in far:
+        places = torch.randint(0, 1 + 3 * most, size, generator=draw.generator(seed + 1))
+        claims.trying(T=T, d_k=d_k, theta=theta)
+        want = _turned(x, places, theta)
+        for got in (
+            gpt.positions.rotary(x, places, theta),
+            gpt.positions.rotary(x, positions=places, theta=theta),
+        ):
+            claims.close(got, want, _turning(x, places), AXES[-x.dim() :])
 
 
-@rule(
-    48, "positions.rotary", dtype=draw.half_dtypes, far=st.sampled_from([1, 700]), seed=draw.seeds
-)
-def angles_are_computed_in_float32(gpt, dtype, far, seed):
+@rule(48, "positions.rotary", examples=2, seed=draw.seeds)
+def angles_are_computed_in_float32(gpt, seed):
     """In 16 bits the numbers are rounded, but not the angles: bfloat16 cannot count beyond 256."""
-    x = draw.normal(seed, 2, 5, 8, dtype=dtype)
-    places = torch.arange(5) * far + far - 1
-    claims.trying(last=int(places[-1]), dtype=str(dtype).removeprefix("torch."))
-    got = claims.answers(lambda: gpt.positions.rotary(x, places), "rotary")
-    claims.dtype(got, dtype)
-    tolerance = claims.HALF if dtype == torch.float16 else claims.BFLOAT
-    claims.close(got, _turned(x, places, 10000.0), tolerance, AXES)
+    tolerances = {torch.float16: claims.HALF, torch.bfloat16: claims.BFLOAT}
+    for (dtype, tolerance), far in itertools.product(tolerances.items(), (1, 700)):
+        x = draw.normal(seed, 2, 5, 8, dtype=dtype)
+        places = torch.arange(5) * far + far - 1
+        claims.trying(last=int(places[-1]), dtype=str(dtype).removeprefix("torch."))
+        got = claims.answers(lambda x=x, at=places: gpt.positions.rotary(x, at), "rotary")
+        claims.dtype(got, dtype)
+        claims.close(got, _turned(x, places, 10000.0), tolerance, AXES)
 
 
 @rule(48, "positions.rotary", d_k=st.sampled_from([1, 3, 7]))
@@ -293,7 +291,9 @@ def tied_means_one_tensor(gpt, keywords, dtype, seed):
     def check():
         same = model.lm_head.weight is model.wte.weight
         claims.is_true(
-            same == tied, "one_tensor" if same else "two_tensors", f"tied_{tied}".lower()
+            same == tied,
+            "one_tensor" if same else "two_tensors",
+            "tied_true" if tied else "tied_false",
         )
 
     check()
@@ -359,15 +359,15 @@ def matrices_start_small_and_writers_smaller(gpt, keywords, n_layer, d_k, seed):
 @rule(
     48,
     "model.GPT",
-    examples=8,
+    examples=4,
     keywords=draw.configs(),
-    dropout=st.sampled_from([0.2, 0.6]),
+    dropout=st.sampled_from([0.3, 0.6]),
     seed=draw.seeds,
 )
 def dropout_acts_in_training_only(gpt, keywords, dropout, seed):
     """At 0 it does nothing, in eval mode it does nothing, in training more of it is more noise."""
     plain = draw.model(gpt, keywords, seed)
-    idx = draw.tokens(seed, 4, keywords["block_size"], keywords["vocab_size"])
+    idx = draw.tokens(seed, 16, keywords["block_size"], keywords["vocab_size"])
     claims.trying(dropout=dropout)
     want = plain(idx)
     claims.unmoved(plain.train()(idx), want, LOGITS)
@@ -376,9 +376,9 @@ def dropout_acts_in_training_only(gpt, keywords, dropout, seed):
         model = draw.model(gpt, keywords | {"dropout": p}, seed)
         claims.close(model(idx), want, claims.DEEP_ROUNDING, LOGITS)
         model.train()
-        first, second = model(idx), model(idx)
-        claims.finite(first, LOGITS)
-        noise[p] = (first - second).abs().mean().item()
+        runs = torch.stack([model(idx) for _ in range(4)])
+        claims.finite(runs)
+        noise[p] = runs.std(0).mean().item()
         claims.is_true(noise[p] > 0, "no_noise", "noise", dropout=p)
         claims.unmoved(model.eval()(idx), model(idx), LOGITS)
     claims.is_true(noise[dropout] > noise[0.03], "less_noise", "more_noise", low=0.03, high=dropout)
@@ -394,7 +394,7 @@ def train_and_eval_reach_every_module(gpt, keywords, seed):
         model.train(mode)
         model(idx)
         odd = [name for name, module in model.named_modules() if module.training != mode]
-        claims.is_true(not odd, "other_mode", "same_mode", name=odd[0] if odd else "")
+        claims.is_true(not odd, "other_mode", "same_mode", name=(odd[0] or "GPT") if odd else "")
 
 
 @rule(48, "model.GPT", keywords=draw.configs(), seed=draw.seeds)

@@ -178,9 +178,9 @@ def _cause(error):
 
 
 def _record(verdict, error, package):
+    verdict.tried = claims.tried()
     if isinstance(error, claims.Broken):
         verdict.outcome = BROKEN
-        verdict.tried = claims.tried()
         verdict.observed, verdict.allowed = error.observed, error.allowed
         verdict.numbers = dict(error.numbers)
         return
@@ -189,12 +189,11 @@ def _record(verdict, error, package):
     verdict.numbers = {"found": claims.describe(error), "place": found[-1] if found else ""}
     verdict.outcome, verdict.observed = ERROR, "our_error"
     if isinstance(error, (ImportError, AttributeError)) and not found:
-        verdict.outcome, verdict.observed = UNJUDGED, "missing"
+        verdict.outcome, verdict.observed = UNJUDGED, "lacking"
     elif isinstance(error, SystemExit):
         verdict.outcome, verdict.observed = UNJUDGED, "exit"
     elif found:
         verdict.outcome, verdict.observed, verdict.allowed = BROKEN, "raised_at", "an_answer"
-        verdict.tried = claims.tried()
 
 
 def frames(error, package):

@@ -109,7 +109,7 @@ def no_gradients_are_nothing_to_clip(gpt, max_norm):
         returned = claims.answers(
             lambda p=parameters: gpt.training.clip_gradients(p, max_norm), "clipping"
         )
-        claims.equal(float(returned), 0.0, "norm")
+        claims.equal(float(returned), 0.0, "gradient_norm")
 
 
 def _adamw(state, gradient, rate, decay, betas, eps=1e-8):
@@ -135,6 +135,7 @@ def _adamw(state, gradient, rate, decay, betas, eps=1e-8):
 )
 def matrices_decay_and_vectors_do_not(gpt, keywords, lr, decay, betas, seed):
     """AdamW: decay apart from the gradient, on tensors of two or more axes, embeddings too."""
+    claims.trying(lr=lr, weight_decay=decay, steps=3)
     model = draw.model(gpt, keywords, seed)
     optimizer = gpt.training.configure_optimizer(model, lr, decay, betas)
     named = dict(model.named_parameters())
@@ -142,7 +143,6 @@ def matrices_decay_and_vectors_do_not(gpt, keywords, lr, decay, betas, seed):
         name: {"t": 0, "m": 0.0, "v": 0.0, "value": p.detach().clone()} for name, p in named.items()
     }
     grouped = [id(p) for group in optimizer.param_groups for p in group["params"]]
-    claims.trying(lr=lr, weight_decay=decay, steps=3)
     claims.equal(len(grouped), len(set(grouped)), "once_each")
     claims.equal(set(grouped) == {id(p) for p in named.values()}, True, "all_parameters")
     for step in range(3):
@@ -379,7 +379,7 @@ def a_checkpoint_is_data_not_code(gpt, keywords, seed):
     with tempfile.TemporaryDirectory() as folder:
         path, sprung = Path(folder) / "run.pt", Path(folder) / "sprung"
         torch.save({"model": _Trap(sprung)}, path)
-        claims.trying()
+        claims.trying(file="run.pt")
         try:
             gpt.training.load_checkpoint(path, model, optimizer)
         except Exception:
@@ -410,7 +410,7 @@ def the_checkpoint_of_another_model_is_refused(gpt, keywords, seed):
             claims.fails(
                 lambda other=other: gpt.training.load_checkpoint(path, other), "other_config"
             )
-        claims.trying(name="path", found="-", other="-")
+        claims.trying(name="path", found="run.pt", other="none.pt")
         claims.fails(
             lambda: gpt.training.load_checkpoint(Path(folder) / "none.pt", model), "no_file"
         )
