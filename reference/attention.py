@@ -11,10 +11,11 @@ from .positions import rotary
 def softmax(x, dim=-1):
     """Turn scores into shares that sum to 1: ``exp(x_i) / sum_j exp(x_j)`` along ``dim`` (day 45).
 
-    Subtracting the maximum cancels in the quotient and leaves no exponent above 0, so nothing
-    overflows: in float16 ``exp(12)`` is already infinite. Any floating dtype, which is kept.
+    Subtracting the maximum cancels in the quotient, in value and in gradient, and leaves no
+    exponent above 0, so nothing overflows: in float16 ``exp(12)`` is already infinite.
+    Any floating dtype, which is kept.
     """
-    shares = (x - x.amax(dim, keepdim=True)).exp()
+    shares = (x - x.detach().amax(dim, keepdim=True)).exp()
     return shares / shares.sum(dim, keepdim=True)
 
 
@@ -50,9 +51,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.n_head = config.n_head
         self.turns = config.positions == "rotary"
-        self.q_proj = nn.Linear(config.d_model, config.d_model, bias=config.bias)
-        self.k_proj = nn.Linear(config.d_model, config.d_model, bias=config.bias)
-        self.v_proj = nn.Linear(config.d_model, config.d_model, bias=config.bias)
+        self.qkv_proj = nn.Linear(config.d_model, 3 * config.d_model, bias=config.bias)
         self.out_proj = nn.Linear(config.d_model, config.d_model, bias=config.bias)
         self.dropout = nn.Dropout(config.dropout)
 
@@ -63,7 +62,7 @@ class MultiHeadAttention(nn.Module):
         return x.transpose(1, 2)  # (B, h, T, d_k)
 
     def forward(self, x):
-        q, k, v = self.split(self.q_proj(x)), self.split(self.k_proj(x)), self.split(self.v_proj(x))
+        q, k, v = (self.split(part) for part in self.qkv_proj(x).chunk(3, dim=-1))
         if self.turns:
             q, k = rotary(q), rotary(k)
         y = attention(q, k, v)  # (B, h, T, d_k)

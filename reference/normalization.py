@@ -24,9 +24,9 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model)) if bias else None
 
     def forward(self, x):
-        wide = _wide(x)
-        centred = wide - wide.mean(-1, keepdim=True)
-        variance = centred.square().mean(-1, keepdim=True)  # (..., 1)
+        wide, d_model = _wide(x), x.size(-1)
+        centred = wide - wide.sum(-1, keepdim=True) / d_model
+        variance = (centred * centred).sum(-1, keepdim=True) / d_model  # (..., 1)
         y = (centred * torch.rsqrt(variance + self.eps)).to(x.dtype) * self.weight
         return y if self.bias is None else y + self.bias
 
@@ -44,5 +44,5 @@ class RMSNorm(nn.Module):
 
     def forward(self, x):
         wide = _wide(x)
-        mean_square = wide.square().mean(-1, keepdim=True)  # (..., 1)
+        mean_square = (wide * wide).sum(-1, keepdim=True) / x.size(-1)  # (..., 1)
         return (wide * torch.rsqrt(mean_square + self.eps)).to(x.dtype) * self.weight
