@@ -1,4 +1,6 @@
-"""No mask at all: query t is compared with the keys up to t, which is what hiding the others means."""
+"""No mask at all: query t is compared with the keys up to t, which is what hiding the
+others means.
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,6 @@
-"""Hidden exponentials are set to 0 before the sum is taken, so the visible shares still sum to 1."""
+"""Hidden exponentials are set to 0 before the sum is taken, so the visible shares still
+sum to 1.
+"""
 
 import torch
 from torch import nn
