@@ -192,8 +192,10 @@ def slope(function, tensors, generator, tolerance=SLOPE):
     random direction a tensor, the two-sided difference quotient must agree with the gradient.
     """
     step = 2e-3
-    gradients = torch.autograd.grad(function(), list(tensors.values()), allow_unused=True)
-    for (name, leaf), gradient in zip(tensors.items(), gradients):
+    value = function()
+    is_true(value.requires_grad, "detached", "attached")
+    found = torch.autograd.grad(value, list(tensors.values()), allow_unused=True)
+    for (name, leaf), gradient in zip(tensors.items(), found):
         direction = torch.randn(leaf.shape, generator=generator, dtype=leaf.dtype)
         direction /= direction.norm()
         with torch.no_grad():
@@ -210,15 +212,23 @@ def slope(function, tensors, generator, tolerance=SLOPE):
             raise Broken("slope", "slope", name=name, numerical=numerical, reported=reported)
 
 
+def gradients(output, leaves, along):
+    """The gradients of ``(output * along).sum()`` by the leaves (name to tensor), all present."""
+    tensor(output)
+    is_true(output.requires_grad, "detached", "attached")
+    found = torch.autograd.grad(output, list(leaves.values()), along, allow_unused=True)
+    for name, gradient in zip(leaves, found):
+        is_true(gradient is not None, "no_gradient", "gradient", name=name)
+    return dict(zip(leaves, found))
+
+
 def all_learn(module, output, generator):
     """Along a random direction of the output, every parameter has a finite gradient, not 0."""
     along = torch.randn(output.shape, generator=generator, dtype=output.dtype)
-    names, leaves = zip(*module.named_parameters())
-    for name, leaf in zip(names, leaves):
+    leaves = dict(module.named_parameters())
+    for name, leaf in leaves.items():
         is_true(leaf.requires_grad, "frozen", "gradient", name=name)
-    found = torch.autograd.grad((output * along).sum(), leaves, allow_unused=True)
-    for name, gradient in zip(names, found):
-        is_true(gradient is not None, "no_gradient", "gradient", name=name)
+    for name, gradient in gradients(output, leaves, along).items():
         finite(gradient)
         # no gradient of this sum is 0 by symmetry: the smallest of 600 right models was 1e-4
         is_true(gradient.abs().max().item() > 1e-9, "zero_gradient", "gradient", name=name)

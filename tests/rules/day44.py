@@ -133,10 +133,10 @@ def _masked(gpt, q, k, v, mask):
 
 
 def _future_is_invisible(run, make, T, change):
-    """Change what comes after every place in turn; what is before may not move by one bit."""
+    """Change all that comes after a place; what is before it may not move by one bit."""
     before = run(make())
     claims.finite(before, ("batch", "position", "channel"))
-    for t in range(1, T):
+    for t in sorted({1, T // 2, T - 1}):
         claims.trying(changed=t, T=T, last=t - 1)
         after = run(change(make(), t))
         claims.unmoved(after[:, :t], before[:, :t], ("batch", "position", "channel"))
@@ -145,6 +145,7 @@ def _future_is_invisible(run, make, T, change):
 @rule(
     44,
     "attention.MultiHeadAttention",
+    rank=1,
     examples=3,
     n_head=st.sampled_from([2, 3, 4]),
     d_k=st.sampled_from([4, 2, 6]),
@@ -182,6 +183,7 @@ def _heads_see_no_future(heads, T, d_model, dtype, seed):
 @rule(
     44,
     "attention.MultiHeadAttention",
+    rank=1,
     n_head=st.sampled_from([2, 3, 4]),
     d_k=st.sampled_from([4, 2]),
     T=st.integers(3, 12),
@@ -200,6 +202,7 @@ def heads_see_the_whole_past(gpt, n_head, d_k, T, dtype, seed):
 @rule(
     44,
     "model.GPT",
+    rank=2,
     examples=4,
     keywords=draw.configs(),
     dtype=draw.float_dtypes,
@@ -224,7 +227,7 @@ def the_future_is_invisible(gpt, keywords, dtype, seed):
         _future_is_invisible(run, idx.clone, T, change)
 
 
-@rule(44, "model.GPT", keywords=draw.configs(), seed=draw.seeds)
+@rule(44, "model.GPT", rank=2, keywords=draw.configs(), seed=draw.seeds)
 def a_prefix_keeps_its_logits(gpt, keywords, seed):
     """The logits of the first t tokens are the same, whether more tokens follow or not."""
     model = draw.model(gpt, keywords, seed)

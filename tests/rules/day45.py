@@ -72,8 +72,7 @@ def softmax_passes_the_gradient_on(gpt, scale, seed):
     x = draw.normal(seed, 3, 4, 5, scale=scale).requires_grad_()
     along = draw.normal(seed + 1, 3, 4, 5)
     claims.trying(scale=scale)
-    (found,) = torch.autograd.grad(gpt.attention.softmax(x), x, along, allow_unused=True)
-    claims.is_true(found is not None, "no_gradient", "gradient", name="scores")
+    found = claims.gradients(gpt.attention.softmax(x), {"scores": x}, along)["scores"]
     p = torch.softmax(x.detach(), -1)
     claims.close(found, p * (along - (p * along).sum(-1, keepdim=True)))
 
@@ -81,7 +80,7 @@ def softmax_passes_the_gradient_on(gpt, scale, seed):
 @rule(
     45,
     "attention.attention",
-    late=True,
+    rank=1,
     lead=leads,
     T=lengths,
     scale=st.sampled_from([1.0, 30.0, 1000.0]),
@@ -94,12 +93,11 @@ def large_scores_stay_finite(gpt, lead, T, scale, seed):
     claims.trying(T=T, scale=scale)
     got = gpt.attention.attention(q, k, v)
     claims.finite(got, axes(got))
-    for gradient in torch.autograd.grad(got.square().sum(), (q, k), allow_unused=True):
-        claims.is_true(gradient is not None, "no_gradient", "gradient", name="q, k")
+    for gradient in claims.gradients(got, {"q": q, "k": k}, got.detach()).values():
         claims.finite(gradient, axes(got))
 
 
-@rule(45, "attention.attention", late=True, examples=3, lead=leads, T=lengths, seed=draw.seeds)
+@rule(45, "attention.attention", rank=1, examples=3, lead=leads, T=lengths, seed=draw.seeds)
 def half_precision_stays_half_and_finite(gpt, lead, T, seed):
     """In 16 bits attention keeps the dtype, stays finite and is right to the dtype's digits."""
     wide = qkv(seed, lead, T, 8, scale=0.7)
@@ -330,6 +328,7 @@ def sequences_of_a_batch_do_not_mix(gpt, keywords, T, seed):
 @rule(
     45,
     "attention.MultiHeadAttention",
+    rank=2,
     keywords=draw.configs(),
     dropout=st.sampled_from([0.2, 0.7]),
     seed=draw.seeds,
@@ -350,7 +349,7 @@ def attention_drops_out_only_in_training(gpt, keywords, dropout, seed):
     claims.finite(dropping.train()(x), axes)
 
 
-@rule(45, "attention.MultiHeadAttention", late=True, keywords=draw.configs(), seed=draw.seeds)
+@rule(45, "attention.MultiHeadAttention", rank=2, keywords=draw.configs(), seed=draw.seeds)
 def the_gradient_of_attention_is_its_slope(gpt, keywords, seed):
     """Every projection is told how the output really changes with it."""
     heads = gpt.attention.MultiHeadAttention(draw.config(gpt, keywords)).double()

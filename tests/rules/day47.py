@@ -156,7 +156,7 @@ def the_gate_multiplies_what_goes_up(gpt, d_model, d_ff, bias, dtype, seed):
 @rule(
     47,
     "feedforward.FeedForward",
-    late=True,
+    rank=1,
     d_model=widths,
     bias=st.booleans(),
     seed=draw.seeds,
@@ -166,7 +166,7 @@ def the_gradient_of_the_feed_forward_is_its_slope(gpt, d_model, bias, seed):
     _slope(_made(gpt, "FeedForward", _small(d_model, bias=bias), seed), d_model, seed)
 
 
-@rule(47, "feedforward.SwiGLU", late=True, d_model=widths, seed=draw.seeds)
+@rule(47, "feedforward.SwiGLU", rank=1, d_model=widths, seed=draw.seeds)
 def the_gradient_of_swiglu_is_its_slope(gpt, d_model, seed):
     """All three matrices and the input are told how the output really changes with them."""
     _slope(_made(gpt, "SwiGLU", _small(d_model, mlp="swiglu"), seed), d_model, seed)
@@ -224,7 +224,7 @@ def stream(model, idx, keywords):
 @rule(
     47,
     "model.GPT",
-    late=True,
+    rank=2,
     keywords=draw.configs(),
     dtype=dtypes,
     full=st.booleans(),
@@ -249,6 +249,10 @@ def every_block_has_its_own_parameters(gpt, keywords, seed):
     """n_layer blocks share no tensor and start with different numbers; so do two models."""
     model, other = (gpt.model.GPT(draw.config(gpt, keywords)) for _ in range(2))
     claims.trying(n_layer=keywords["n_layer"])
+    registered = {id(parameter) for parameter in model.parameters()}
+    for block in model.blocks:
+        for name, parameter in block.named_parameters():
+            claims.is_true(id(parameter) in registered, "unregistered", "registered", name=name)
     seen = {}
     for owner, module in [*enumerate(model.blocks), ("other", other)]:
         for parameter in module.parameters():
@@ -267,7 +271,7 @@ def every_block_has_its_own_parameters(gpt, keywords, seed):
             )
 
 
-@rule(47, "model.GPT", late=True, keywords=draw.configs(bias=False), seed=draw.seeds)
+@rule(47, "model.GPT", rank=2, keywords=draw.configs(bias=False), seed=draw.seeds)
 def every_parameter_learns(gpt, keywords, seed):
     """The loss has a finite gradient, other than 0, for every tensor of the model."""
     model = draw.model(gpt, keywords, seed)

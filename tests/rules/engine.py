@@ -57,12 +57,12 @@ class Rule:
     judge: object
     strategies: dict
     examples: int
-    late: bool
+    rank: int
     position: int
 
     @property
     def order(self):
-        return ENTRIES.index(self.entry), self.late, self.position
+        return ENTRIES.index(self.entry), self.rank, self.position
 
 
 @dataclass
@@ -86,10 +86,10 @@ class Verdict:
 RULES = {}
 
 
-def rule(day, entry, *, examples=5, late=False, **strategies):
+def rule(day, entry, *, examples=5, rank=0, **strategies):
     """Register the decorated function as a rule: its name is the id, its docstring the law.
 
-    ``entry`` is the interface name it judges; ``late`` puts it behind the entry's other rules;
+    ``entry`` is the interface name it judges; ``rank`` puts it behind the entry's rules of lower rank;
     ``strategies`` draw its keyword arguments.
     """
 
@@ -97,7 +97,7 @@ def rule(day, entry, *, examples=5, late=False, **strategies):
         if judge.__name__ in RULES or entry not in ENTRIES:
             raise ValueError(f"rule {judge.__name__}: the id is taken or {entry} is no entry")
         RULES[judge.__name__] = Rule(
-            judge.__name__, day, entry, judge, strategies, examples, late, len(RULES)
+            judge.__name__, day, entry, judge, strategies, examples, rank, len(RULES)
         )
         return judge
 

@@ -146,24 +146,24 @@ def _drawn_as(found, wanted, n):
 @rule(
     "X",
     "sampling.generate",
-    examples=6,
-    temperature=st.sampled_from([1.0, 0.5, 2.5]),
-    top_k=st.sampled_from([None, 1, 2, 4, 5, 6, 50]),
+    examples=3,
+    temperature=st.sampled_from([0.5, 2.5, 1.0]),
     steps=st.integers(1, 3),
     seed=draw.seeds,
 )
-def tokens_are_drawn_from_the_tempered_softmax(gpt, temperature, top_k, steps, seed):
+def tokens_are_drawn_from_the_tempered_softmax(gpt, temperature, steps, seed):
     """Shares are softmax(logits / temperature), among the top_k largest logits alone."""
     logits = draw.normal(seed, 6, dtype=torch.float32, scale=1.5)
-    kept = logits.topk(min(top_k or 6, 6)).indices
-    law = torch.full_like(logits, -torch.inf)
-    law[kept] = logits[kept]
-    claims.trying(temperature=temperature, top_k=top_k)
-    n = 4000
-    found = claims.answers(
-        lambda: _frequencies(gpt, logits, n, temperature, top_k, steps), "generation"
-    )
-    _drawn_as(found, (law / temperature).softmax(0), n)
+    n = 2000
+    for top_k in (None, 1, 2, 4, 5, 6, 7, 50):
+        kept = logits.topk(min(top_k or 6, 6)).indices
+        law = torch.full_like(logits, -torch.inf)
+        law[kept] = logits[kept]
+        claims.trying(temperature=temperature, top_k=top_k)
+        found = claims.answers(
+            lambda k=top_k: _frequencies(gpt, logits, n, temperature, k, steps), "generation"
+        )
+        _drawn_as(found, (law / temperature).softmax(0), n)
 
 
 @rule("X", "sampling.generate", seed=draw.seeds)
@@ -217,7 +217,7 @@ def impossible_draws_are_refused(gpt):
 @rule(
     "X",
     "sampling.generate",
-    late=True,
+    rank=1,
     keywords=draw.configs(),
     steps=st.integers(1, 5),
     seed=draw.seeds,
