@@ -222,8 +222,12 @@ def gradients(output, leaves, along):
     return dict(zip(leaves, found))
 
 
-def all_learn(module, output, generator):
-    """Along a random direction of the output, every parameter has a finite gradient, not 0."""
+def all_learn(module, output, generator, *, every_number=False):
+    """Along a random direction of the output, every parameter has a finite gradient, not 0.
+
+    ``every_number`` asks for it of each of the tensor's numbers: the rows of an unused head have
+    none. Only for code without ReLU, which silences a unit by right.
+    """
     along = torch.randn(output.shape, generator=generator, dtype=output.dtype)
     leaves = dict(module.named_parameters())
     for name, leaf in leaves.items():
@@ -231,7 +235,11 @@ def all_learn(module, output, generator):
     for name, gradient in gradients(output, leaves, along).items():
         finite(gradient)
         # no gradient of this sum is 0 by symmetry: the smallest of 600 right models was 1e-4
-        is_true(gradient.abs().max().item() > 1e-9, "zero_gradient", "gradient", name=name)
+        size = gradient.abs()
+        is_true(size.max().item() > 1e-9, "zero_gradient", "gradient", name=name)
+        if every_number:
+            silent = int((size == 0).sum())
+            is_true(silent == 0, "rows_without_gradient", "gradient", name=name, count=silent)
 
 
 def describe(error):
