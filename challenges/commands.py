@@ -1,0 +1,179 @@
+"""The commands around the loop; each prints one screen and returns an exit status."""
+
+import sys
+
+from . import challenge as challenges
+from . import files, ledger, screens, workspace
+from . import reveal as reveals
+from . import status as statuses
+from .desk import Round
+from .exercise import tell_person
+from .files import Trouble
+from .layout import Screen
+from .progress import Progress, predictions_of
+
+DECLINED = 1
+
+
+def status(say, options):
+    tell_person(statuses.overview(say))
+
+
+def start(say, options):
+    """Begin, or with a seed or a level begin another exercise of the challenge."""
+    challenge = challenges.find(options.name)
+    with files.lock(challenge.folder):
+        wanted = {"level": options.level or 1, "seed": options.seed}
+        if workspace.begin(challenge, say, **wanted):
+            kept = None
+        else:
+            progress = Progress(challenge)
+            if options.level is None and options.seed is None:
+                tell_person(screens.first(say, progress))
+                return 0
+            if not _confirmed(say, "start", options, challenge):
+                return DECLINED
+            kept = workspace.renew(challenge, say, **wanted)
+    _tell_backup(say, kept)
+    tell_person(screens.first(say, Progress(challenge)))
+    return 0
+
+
+def reset(say, options):
+    """Make the work anew, as it was handed out, after asking."""
+    progress = _begun(options.name)
+    if not _confirmed(say, "reset", options, progress.challenge):
+        return DECLINED
+    with files.lock(progress.challenge.folder):
+        kept = workspace.renew(progress.challenge, say, progress.level, progress.seed)
+    _tell_backup(say, kept)
+    tell_person(screens.first(say, Progress(progress.challenge)))
+    return 0
+
+
+def _tell_backup(say, kept):
+    if kept is not None:
+        tell_person(say("command.backup", folder=files.shown(kept)) + "\n")
+
+
+def _confirmed(say, word, options, challenge):
+    """Whether the learner typed the word (or said --yes)."""
+    if options.yes:
+        return True
+    tell_person(say(f"command.ask_{word}", name=challenge.name, word=word))
+    return _typed(say, word)
+
+
+def _typed(say, word):
+    try:
+        typed = input("> ")
+    except EOFError:
+        typed = ""
+    if typed.strip() == word:
+        return True
+    tell_person(say("command.declined"))
+    return False
+
+
+def _begun(name):
+    """The progress of a challenge that has been started. Raises Trouble when it has not."""
+    challenge = challenges.find(name)
+    progress = Progress(challenge)
+    if progress.start is None:
+        raise Trouble("not_started", folder=files.shown(challenge.folder))
+    return progress
+
+
+def _letter(progress, given):
+    """The letter that was named. Raises Trouble when no line is marked so."""
+    letter = given.strip("()").upper()
+    if letter not in progress.letters():
+        raise Trouble("no_letter", found=given, known=", ".join(progress.letters()))
+    return letter
+
+
+def hint(say, options):
+    """The next rung for one fault: named, or the first whose rule did not hold."""
+    progress = _begun(options.name)
+    if not progress.letters():
+        raise Trouble("no_hints", name=progress.challenge.name)
+    letter = _letter(progress, options.letter) if options.letter else _unhealed(progress)
+    fault = dict(zip(progress.letters(), progress.faults()))[letter]
+    ladder = fault.hints(say.lang)
+    with files.lock(progress.challenge.folder):
+        step = min(Progress(progress.challenge).hints(letter) + 1, len(ladder))
+        ledger.append(progress.challenge.ledger, "hint", letter=letter, step=step)
+    screen = Screen()
+    screen.add(say("command.hint", letter=letter, step=step, steps=len(ladder)), "title")
+    screen.add(ladder[step - 1], first="  ")
+    screen.add()
+    name = progress.challenge.name
+    command = f"python -m challenges give-up {name} {letter}"
+    last = step == len(ladder)
+    screen.add(say("command.last_hint", command=command) if last else say("command.more_hints"))
+    tell_person(screen.text())
+    return 0
+
+
+def _unhealed(progress):
+    """The first letter whose fault's own rule did not hold in the last check."""
+    broken = progress.checks[-1]["broken"] if progress.checks else None
+    for letter, fault in zip(progress.letters(), progress.faults()):
+        if broken is None or fault.rule in broken:
+            return letter
+    return progress.letters()[0]
+
+
+def give_up(say, options):
+    """Show one fault, after a typed confirmation, and mark it as shown."""
+    progress = _begun(options.name)
+    letter = _letter(progress, options.letter)
+    tell_person(say("command.ask_give_up", letter=letter))
+    if not _typed(say, f"give up {letter}"):
+        return DECLINED
+    with files.lock(progress.challenge.folder):
+        ledger.append(progress.challenge.ledger, "shown", letter=letter)
+    screen = Screen()
+    fault = dict(zip(progress.letters(), progress.faults()))[letter]
+    reveals.one(say, screen, letter, fault, full=True)
+    tell_person(screen.text())
+    return 0
+
+
+def reveal(say, options):
+    """Everything about the faults, once the challenge is accepted or given up."""
+    progress = _begun(options.name)
+    if progress.state not in ("accepted", "shown"):
+        raise Trouble("not_accepted", name=progress.challenge.name)
+    round = Round(progress.challenge, progress, progress.faults())
+    round.predicted = predictions_of(progress.sealed, round.letters)
+    tell_person(reveals.screen_of(say, round))
+    return 0
+
+
+def build(say, options):
+    """Make the work of the named challenges, or of all, without running anything."""
+    named = [challenges.find(name) for name in options.names]
+    for challenge in named or challenges.all_in_order():
+        with files.lock(challenge.folder):
+            made = workspace.begin(challenge, say)
+        path = files.shown(challenge.work)
+        tell_person(say("command.made" if made else "command.there", folder=path))
+    return 0
+
+
+def watch(say, options):
+    from . import watch as watching
+
+    return watching.main(say, _begun(options.name).challenge)
+
+
+def plot(say, options):
+    from . import plot as plotting
+
+    return plotting.main(say, _begun(options.name))
+
+
+def tell_trouble(say, trouble):
+    text = screens.trouble(say, trouble)
+    print(text, file=sys.stderr)

@@ -1,0 +1,216 @@
+"""The parts of a check's screen: measured symptoms, answers, rules, the first broken rule."""
+
+from tests.rules import tell
+
+from . import files, questions, rulebook, workspace
+from .layout import Screen, pad, width
+
+BROKEN_LINES = 6
+
+
+def notes(say, round, options):
+    """What must be said before anything else: skipped predictions, a torn ledger, an update."""
+    progress = round.progress
+    found = []
+    if progress.sealed is None:
+        found.append(say("note.unpredicted"))
+    if progress.ledger.torn:
+        lines = ", ".join(map(str, progress.ledger.torn[:3]))
+        path = files.shown(round.challenge.ledger)
+        found.append(say("note.torn", file=path, lines=lines))
+    if progress.updated:
+        found.append(say("note.updated_solved" if progress.accepted else "note.updated"))
+    if options.selected is not None:
+        total = len(rulebook.ids())
+        found.append(say("note.selected", count=len(options.selected), total=total))
+    if round.judgement.printed.strip():
+        lines = round.judgement.printed.strip().count("\n") + 1
+        path = files.shown(round.challenge.work / workspace.REPORT)
+        found.append(say("note.printed", lines=lines, file=path))
+    return found
+
+
+def compare(round):
+    """For each letter, [(word, ``both``/``missed``/``not_seen``, row)]; missed is measured only."""
+    table = {}
+    for letter, symptoms in zip(round.letters, round.measured["symptoms"]):
+        said = set(round.predicted[letter].symptoms) if letter in round.predicted else set()
+        shown = {word for word, row in symptoms.items() if row["shown"]}
+        shown = shown or {"no_visible_symptom"}
+        rows = []
+        for word in [*symptoms, "no_visible_symptom"]:
+            if word in said | shown and word not in [row[0] for row in rows]:
+                outcome = "both" if word in said & shown else "missed"
+                outcome = "not_seen" if word not in shown else outcome
+                rows.append((word, outcome, symptoms.get(word, {})))
+        table[letter] = rows
+    return table
+
+
+def foreseen(round):
+    """For each letter, whether the predicted symptoms are exactly the measured ones."""
+    return {
+        letter: all(outcome == "both" for _, outcome, _ in rows)
+        for letter, rows in compare(round).items()
+    }
+
+
+def measured(say, screen, round):
+    """Predicted beside measured, with the number that was seen."""
+    if round.measured is None or not round.letters:
+        return
+    screen.add(say("screen.measured"), "title")
+    room = max(width(say(f"outcome.{name}")) for name in ("both", "missed", "not_seen"))
+    styles = {"both": "good", "missed": "warn", "not_seen": "warn"}
+    for letter, rows in compare(round).items():
+        label = f"({letter})"
+        for word, outcome, row in rows:
+            left = f"  {label:<3}  {pad(say(f'outcome.{outcome}'), room)}  {word}"
+            seen = row.get(f"text_{say.lang}", "")
+            line = f"{left}: {seen}" if seen else left
+            if width(line) <= screen.columns:
+                screen.raw(line, styles[outcome])
+            else:
+                screen.raw(left + ":", styles[outcome])
+                screen.add(seen, first=" " * (room + 11))
+            label = ""
+    screen.add()
+
+
+def marks(round):
+    """The learner's answers, each held to its key; none before there are keys."""
+    asked = questions.load(round.challenge)
+    if round.measured is None or not asked:
+        return []
+    keys = dict(round.measured["keys"])
+    for question in asked:
+        if question.symptom:
+            rows = zip(round.letters, round.measured["symptoms"])
+            keys[question.id] = [x for x, row in rows if row[question.symptom]["shown"]]
+    mistakes = round.measured["mistakes"]
+    return [
+        questions.mark(q, round.given.get(q.id), keys[q.id], mistakes.get(q.id, {})) for q in asked
+    ]
+
+
+def answers(say, screen, round):
+    """One line an answer: right, wrong, or what was forgotten."""
+    found = marks(round)
+    if not found:
+        return
+    room = max(width(mark.question.id) for mark in found)
+    for mark in found:
+        outcome = mark.outcome if mark.outcome in ("open", "right", "wrong") else "wrong"
+        style = {"right": "good", "wrong": "bad", "open": "dim"}[outcome]
+        line = f"  {pad(mark.question.id, room)}  {say(f'answer.{outcome}')}"
+        told = mark.told(say.lang)
+        if told:
+            screen.add(told, style, first=line + "  ")
+        else:
+            screen.raw(line, style)
+    screen.add()
+
+
+def in_words(lang, verdict):
+    """A verdict for JUnit XML: the law, the experiment, the observation."""
+    say = tell.words(lang)
+    parts = [tell.law(say, verdict["rule"]), tell.tried(say, verdict), tell.observed(say, verdict)]
+    return "\n".join(part for part in parts if part)
+
+
+def in_short(say, screen, round):
+    """What a first check has told at length, in two lines for the checks after it."""
+    if round.measured is None:
+        return
+    if round.letters:
+        right = sum(foreseen(round).values())
+        screen.add(say("screen.foreseen", right=right, count=len(round.letters)), "dim")
+    wrong = [mark.question.id for mark in marks(round) if not mark.right]
+    if wrong:
+        names = ", ".join(wrong)
+        screen.add(say("screen.answers_wrong", count=len(wrong), names=names), "dim")
+    screen.add()
+
+
+def rules(say, screen, round, room):
+    """Every rule in the order of the data flow, one line each; holding ones folded to fit ``room``.
+
+    With no ``room`` nothing is folded.
+    """
+    verdicts = round.judgement.verdicts
+    held = sum(verdict["outcome"] == "holds" for verdict in verdicts)
+    screen.add(say("screen.held", held=held, total=len(verdicts)), "title")
+    lines = _unfolded(verdicts) if room is None else _folded(verdicts, room - 2)
+    for day, left, outcome, count in lines:
+        if outcome is None:
+            screen.raw("       " + say(left, count=count), "dim")
+        else:
+            style = {"holds": "good", "broken": "bad"}.get(outcome, "warn")
+            screen.sides(f"  {day!s:>3}  {left}", say(f"outcome.{outcome}"), style)
+    screen.add()
+
+
+def _unfolded(verdicts):
+    return [(v["day"], v["rule"], v["outcome"], 1) for v in verdicts]
+
+
+def _folded(verdicts, room):
+    """Runs of holding rules as one line each; after ``room`` lines the rest as one or two."""
+    lines, held = [], 0
+    for i, verdict in enumerate(verdicts):
+        if verdict["outcome"] == "holds":
+            held += 1
+            continue
+        if len(lines) + 2 + bool(held) > room:
+            rest = verdicts[i:]
+            wrong = sum(v["outcome"] != "holds" for v in rest)
+            if held:
+                lines.append((None, "fold.held", None, held))
+            return [*lines, (None, "fold.wrong", None, wrong)]
+        if held:
+            lines.append((None, "fold.held", None, held))
+        lines.append((verdict["day"], verdict["rule"], verdict["outcome"], 1))
+        held = 0
+    return [*lines, (None, "fold.held", None, held)] if held else lines
+
+
+def broken(say, round, like):
+    """The first rule that does not hold, as at most six lines."""
+    verdict, rules_say = round.judgement.first, tell.words(say.lang)
+    if verdict is None:
+        return [say("screen.selected_hold")]
+    screen = Screen(like.columns, like.colour)
+    day = say("screen.rule_of", day=verdict["day"])
+    style = "bad" if verdict["outcome"] == "broken" else "warn"
+    screen.sides(f"{day}  {verdict['rule']}", say(f"outcome.{verdict['outcome']}"), style)
+    observed, allowed = tell.observed(rules_say, verdict), tell.allowed(rules_say, verdict)
+    if allowed:
+        observed = say("broken.but", observed=observed.rstrip("。."), allowed=allowed)
+    rows = [
+        ("law", tell.law(rules_say, verdict["rule"])),
+        ("tried", tell.tried(rules_say, verdict)),
+        ("observed", observed),
+        ("said", _said(say, round, verdict)),
+        ("next", say("broken_next.command", name=round.challenge.name)),
+    ]
+    rows = [(say(f"broken.{label}"), text) for label, text in rows if text]
+    room = max(width(label) for label, _ in rows)
+    while True:
+        part = Screen(like.columns, like.colour)
+        for label, text in rows:
+            part.labelled(label, text, room)
+        if len(part.lines) < BROKEN_LINES or rows[0][0] != say("broken.law"):
+            return screen.lines + part.lines
+        rows = rows[1:]  # the law is told by the rule's name; the experiment is not
+
+
+def _said(say, round, verdict):
+    """What the learner predicted of a fault of this rule's day."""
+    said = [
+        f"({letter}) {', '.join(p.symptoms)}"
+        for letter, p in round.predicted.items()
+        if p.day == verdict["day"] and p.symptoms
+    ]
+    if round.progress.sealed is None:
+        return ""
+    return "; ".join(said) or say("broken.nothing_said", day=verdict["day"])

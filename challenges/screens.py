@@ -1,0 +1,152 @@
+"""The screens of ``pytest challenges/dayNN``, each at most 30 lines unless the learner asks."""
+
+from tests.rules import tell
+
+from . import files, ledger, report, reveal, rulebook, workspace
+from .layout import Screen, pad, width
+
+LINES = 30
+
+
+def heading(say, screen, challenge, right="", style=None):
+    """The title line of every screen."""
+    title = f"{say('screen.day', day=challenge.table['day'])}  {challenge.text(say.lang, 'title')}"
+    screen.sides(screen.paint(title, "title") if screen.colour else title, right, style)
+    screen.add()
+
+
+def first(say, progress):
+    """What a learner sees first: what to read, the four steps, how many rules will judge."""
+    challenge, screen = progress.challenge, Screen()
+    heading(say, screen, challenge, say("state.started"))
+    screen.add(challenge.text(say.lang, "task"))
+    screen.add()
+    room = max(width(say(f"step.{step}")) for step in ("read", "predict", "fix", "check"))
+    here = say("step.here")
+    screen.labelled(say("step.read"), f"{files.shown(challenge.work)}/   {here}", room, "title")
+    for name, size, letters, print_ in _handed_out(challenge, progress):
+        lines = say("screen.lines", count=size)
+        screen.raw(f"  {pad('', room)}    {name:<18}{lines:>10}   {print_}  {letters}")
+    path = files.shown(challenge.work / workspace.PREDICTIONS)
+    screen.labelled(say("step.predict"), path, room)
+    screen.labelled("", say("screen.predict"), room)
+    if challenge.questions:
+        path = files.shown(challenge.work / workspace.ANSWERS)
+        screen.labelled("", say("screen.answers", file=path), room)
+    screen.labelled(say("step.fix"), say("screen.fix"), room)
+    command = f"pytest {files.shown(challenge.folder)}"
+    screen.labelled(say("step.check"), command, room)
+    screen.labelled("", say("screen.rules", count=len(rulebook.ids())), room)
+    screen.add()
+    _links(say, screen, challenge, room)
+    return screen.text()
+
+
+def _handed_out(challenge, progress):
+    """(file, lines, marks, short hash) of each graded file."""
+    rows = []
+    for module, text in workspace.modules(challenge, progress.faults()).items():
+        path = challenge.work / f"{module}.py"
+        marks = [f"({letter})" for letter in progress.letters() if f"# ({letter})" in text]
+        rows.append((path.name, text.count("\n"), " ".join(marks), _print(path)))
+    return rows
+
+
+def _print(path):
+    return ledger.fingerprint(path.read_bytes())[:8]
+
+
+def _links(say, screen, challenge, room):
+    other = "ja" if say.lang == "en" else "en"
+    readme = challenge.folder / ("README.ja.md" if say.lang == "ja" else "README.md")
+    if readme.is_file():
+        screen.labelled(say("screen.more"), files.shown(readme), room)
+    command = f"pytest {files.shown(challenge.folder)} --lang {other}"
+    screen.labelled(say("screen.other_language"), command, room)
+
+
+def incomplete(say, round, missing):
+    """Which entries of the sheets are still empty. Nothing has run."""
+    challenge, screen = round.challenge, Screen()
+    heading(say, screen, challenge, say("state.started"))
+    screen.add(say("screen.nothing_ran"))
+    screen.add()
+    room = max(width(place) for _, place, _ in missing)
+    for path in dict.fromkeys(path for path, _, _ in missing):
+        screen.raw(f"  {files.shown(path)}")
+        for where, place, fields in missing:
+            if where == path:
+                screen.raw(f"    {pad(place, room)}  {', '.join(fields)}".rstrip())
+    screen.add()
+    command = f"pytest {files.shown(challenge.folder)}"
+    screen.add(say("screen.fill_in", command=command))
+    screen.add(say("screen.skip", command=f"{command} --no-predictions"))
+    return screen.text()
+
+
+def trouble(say, error, challenge=None):
+    """One clear message: what was wanted, what was found, where, what to do next."""
+    screen = Screen()
+    if challenge is not None:
+        heading(say, screen, challenge, say("state.stopped"), "bad")
+    found = dict(error.found)
+    if error.message == "refused":
+        folder = files.shown(challenge.work)
+        screen.add(tell.refusal(tell.words(say.lang), found["refused"]))
+        screen.add(say("trouble.where", folder=folder))
+    elif error.message == "our_fault":
+        screen.add(say("trouble.our_fault", where=_keep_trace(challenge, found["trace"])))
+    else:
+        if found.get("form"):
+            found["form"] = say(found["form"])
+        if found.get("near"):
+            found["near"] = say("trouble.near", word=found["near"])
+        screen.add(say(f"trouble.{error.message}", **found))
+    if challenge is not None:
+        screen.add()
+        screen.add(say("trouble.nothing_lost"))
+    return screen.text()
+
+
+def _keep_trace(challenge, trace):
+    """Where the trace of a fault of ours was written; the trace itself when nowhere."""
+    path = challenge.work / "our_fault.txt"
+    try:
+        files.write(path, trace + "\n")
+        return files.shown(path)
+    except files.Trouble:
+        return trace.strip().splitlines()[-1] if trace.strip() else ""
+
+
+def check(say, round, options, full=False):
+    """What a check has found: predictions beside measurements, the rules, the first broken one."""
+    screen = Screen(colour=False if full and not options.verbose else None)
+    heading(say, screen, round.challenge, *_standing(say, round))
+    for note in report.notes(say, round, options):
+        screen.add(note, "warn")
+    if round.accepted:
+        reveal.accepted(say, screen, round, full)
+        if full:
+            report.measured(say, screen, round)
+            report.answers(say, screen, round)
+            report.rules(say, screen, round, None)
+        return screen.text()
+    if full or len(round.progress.checks_of_attempt) < 2:
+        report.measured(say, screen, round)
+        report.answers(say, screen, round)
+    else:
+        report.in_short(say, screen, round)
+    broken = report.broken(say, round, screen)
+    room = None if full else max(4, LINES - len(screen.lines) - len(broken) - 1)
+    report.rules(say, screen, round, room)
+    screen.lines += broken
+    return screen.text()
+
+
+def _standing(say, round):
+    if round.accepted:
+        return say("state.accepted"), "good"
+    if round.progress.sealed is None:
+        return say("state.unpredicted"), "warn"
+    count = len(round.progress.checks)
+    return say("screen.attempt", attempt=round.progress.attempt, check=count), "dim"
