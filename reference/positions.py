@@ -26,3 +26,14 @@ def rotary(x, positions=None, theta=10000.0):
     even, odd = x[..., 0::2].to(wide), x[..., 1::2].to(wide)
     turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
     return turned.flatten(-2).to(x.dtype)  # (..., T, d_k)
+
+
+def half_split_order(d_k):
+    """The order of channels by which this layout becomes that of Llama: 0, 2, 4, ..., 1, 3, 5, ...
+
+    Here a pair is two neighbours (2i, 2i + 1), as in the RoFormer paper; in Llama's published
+    weights it is (i, i + d_k / 2). ``rotary(x)[..., half_split_order(d_k)]`` is what Llama's
+    rotation makes of ``x[..., half_split_order(d_k)]``: reorder the rows of each head's query
+    and key projection this way, and the scores are the same. ``argsort`` of it leads back.
+    """
+    return torch.arange(d_k).view(-1, 2).mT.flatten()

@@ -1,6 +1,7 @@
 """The loop around the model: optimiser, schedule, clipping, accumulation, checkpoints."""
 
 import dataclasses
+import io
 import math
 import os
 from pathlib import Path
@@ -71,6 +72,7 @@ def save_checkpoint(path, model, optimizer, step):
 
     Weights, optimiser, torch's generator, step and config go to a file beside ``path``, which
     then takes its place in one move: a full disk or a kill never leaves half a checkpoint.
+    Raises OSError when the file cannot be written.
     """
     state = {
         "model": model.state_dict(),
@@ -79,9 +81,11 @@ def save_checkpoint(path, model, optimizer, step):
         "step": step,
         "config": dataclasses.asdict(model.config),
     }
+    packed = io.BytesIO()  # in memory first: torch's own writer hides why a disk refused
+    torch.save(state, packed)
     part = Path(f"{path}.part")
     try:
-        torch.save(state, part)
+        part.write_bytes(packed.getbuffer())
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -126,37 +130,35 @@ def train(
     checkpoint_every=100,
     after_step=None,
 ):
-    """Train until ``steps`` updates are done; returns the list of losses of the updates made here.
+    """Train until ``steps`` updates are done; returns the losses of the updates made here.
 
-    With ``checkpoint`` (a path) the run goes on from that file if it exists, and writes it every
-    ``checkpoint_every`` steps and at the end, also when it is interrupted.
-    ``after_step(step, loss)`` is called after each update.
+    The other keywords are those of ``learning_rate`` (``decay_steps`` defaults to ``steps``),
+    ``configure_optimizer`` and ``train_step``; an update sees ``accumulation`` batches.
+    With ``checkpoint`` (a path) the run goes on from that file if it exists, as if it had never
+    stopped, and writes it every ``checkpoint_every`` updates and at the end.
+    ``after_step(step, loss)`` is called after each update, before the checkpoint is written; when
+    it returns True the run is saved and ends there.
     """
     optimizer = configure_optimizer(model, max_lr, weight_decay, betas)
-    step = 0
+    done = 0
     if checkpoint is not None and os.path.exists(checkpoint):
-        step = load_checkpoint(checkpoint, model, optimizer)
-    losses = []
-    model.train()
+        done = load_checkpoint(checkpoint, model, optimizer)
+    knobs = {"warmup": warmup, "max_lr": max_lr, "min_lr": min_lr}
+    knobs["decay_steps"] = steps if decay_steps is None else decay_steps
     device = next(model.parameters()).device
-    while step < steps:
-        lr = learning_rate(
-            step,
-            warmup=warmup,
-            decay_steps=steps if decay_steps is None else decay_steps,
-            max_lr=max_lr,
-            min_lr=min_lr,
-        )
+    model.train()
+    losses = []
+    for step in range(done + 1, steps + 1):
         for group in optimizer.param_groups:
-            group["lr"] = lr
+            group["lr"] = learning_rate(step - 1, **knobs)
         pairs = [
             get_batch(data, batch_size, model.config.block_size, device)
             for _ in range(accumulation)
         ]
         losses.append(train_step(model, optimizer, pairs, max_norm))
-        step += 1
-        if checkpoint is not None and (step % checkpoint_every == 0 or step == steps):
+        stop = after_step is not None and after_step(step, losses[-1])
+        if checkpoint is not None and (stop or step % checkpoint_every == 0 or step == steps):
             save_checkpoint(checkpoint, model, optimizer, step)
-        if after_step is not None:
-            after_step(step, losses[-1])
+        if stop:
+            break
     return losses
