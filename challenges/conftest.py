@@ -19,6 +19,7 @@ def pytest_addoption(parser):
     group.addoption("--lang", choices=("en", "ja"), help="language of the exercise")
     group.addoption("--no-predictions", action="store_true", help="judge without predicting first")
     group.addoption("--again", action="store_true", help="seal the sheet as a new attempt")
+    group.addoption("--limit", type=float, metavar="S", help="seconds that a rule may take")
     group.addoption("--plots", action="store_true", help="draw the pictures of each fault")
 
 

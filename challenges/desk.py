@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from buggy import overlay
 from tests.rules.judge import LIMIT, judge
 
-from . import files, ledger, questions, rulebook, screens, sheet, workspace
+from . import files, ledger, questions, report, rulebook, screens, sheet, workspace
 from .files import Trouble
+from .layout import plain
 from .measure import Measurements
 from .progress import Progress, predictions_of
 
@@ -27,6 +28,7 @@ class Options:
     again: bool = False
     verbose: bool = False
     selected: tuple | None = None  # rule ids, when -k or a node id leaves some out
+    limit: float | None = None  # seconds a rule
     on_verdict: object = None
 
 
@@ -154,7 +156,7 @@ def _judge(round, options):
             round.challenge.work,
             rules=None if options.selected is None else list(options.selected),
             shrink=True,
-            limit=_limit(),
+            limit=options.limit or _limit(),
             on_verdict=options.on_verdict,
         )
         _check_judgement(round, options)
@@ -216,7 +218,8 @@ def _note(round):
 
 def _tell(round, options, say):
     full = screens.check(say, round, options, full=True)
-    files.write(round.challenge.work / workspace.REPORT, full + "\n")
+    printed = report.printed(say, round)
+    files.write(round.challenge.work / workspace.REPORT, plain(full) + printed + "\n")
     text = full if options.verbose else screens.check(say, round, options)
     verdicts = {verdict["rule"]: verdict for verdict in round.judgement.verdicts}
     reason = say("reason.not_selected")

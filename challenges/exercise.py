@@ -71,6 +71,7 @@ class Exercise:
             again=option.again,
             verbose=option.verbose > 0,
             selected=None if len(rules) == len(rulebook.ids()) else tuple(rules),
+            limit=option.limit,
             on_verdict=self._progress if sys.stderr.isatty() else None,
         )
         outcome = desk.run(challenge, options, self.say)

@@ -1,6 +1,7 @@
 """Text for a terminal: widths of full-width characters, wrapping, columns, colour."""
 
 import os
+import re
 import shutil
 import sys
 import unicodedata
@@ -117,6 +118,11 @@ class Screen:
 
     def text(self):
         return "\n".join(self.lines)
+
+
+def plain(text):
+    """The text without colour."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def colours(stream=None):

@@ -6,6 +6,7 @@ from . import files, questions, rulebook, workspace
 from .layout import Screen, pad, width
 
 BROKEN_LINES = 6
+SIGNS = {"both": ("=", "good"), "missed": ("+", "warn"), "not_seen": ("-", "warn")}
 
 
 def notes(say, round, options):
@@ -60,19 +61,18 @@ def measured(say, screen, round):
     if round.measured is None or not round.letters:
         return
     screen.add(say("screen.measured"), "title")
-    room = max(width(say(f"outcome.{name}")) for name in ("both", "missed", "not_seen"))
-    styles = {"both": "good", "missed": "warn", "not_seen": "warn"}
     for letter, rows in compare(round).items():
         label = f"({letter})"
         for word, outcome, row in rows:
-            left = f"  {label:<3}  {pad(say(f'outcome.{outcome}'), room)}  {word}"
+            sign, style = SIGNS[outcome]
+            left = f"  {label:<3} {sign} {word}"
             seen = row.get(f"text_{say.lang}", "")
             line = f"{left}: {seen}" if seen else left
             if width(line) <= screen.columns:
-                screen.raw(line, styles[outcome])
+                screen.raw(line, style)
             else:
-                screen.raw(left + ":", styles[outcome])
-                screen.add(seen, first=" " * (room + 11))
+                screen.raw(left, style)
+                screen.add(seen, style, first=" " * 8)
             label = ""
     screen.add()
 
@@ -93,22 +93,32 @@ def marks(round):
     ]
 
 
-def answers(say, screen, round):
+def answers(say, screen, round, right_too=True):
     """One line an answer: right, wrong, or what was forgotten."""
     found = marks(round)
     if not found:
         return
+    right = sum(mark.right for mark in found)
+    screen.add(say("screen.answers_right", right=right, total=len(found)), "title")
     room = max(width(mark.question.id) for mark in found)
     for mark in found:
+        if mark.right and not right_too:
+            continue
         outcome = mark.outcome if mark.outcome in ("open", "right", "wrong") else "wrong"
         style = {"right": "good", "wrong": "bad", "open": "dim"}[outcome]
         line = f"  {pad(mark.question.id, room)}  {say(f'answer.{outcome}')}"
         told = mark.told(say.lang)
         if told:
-            screen.add(told, style, first=line + "  ")
+            screen.add(told, style, first=line + ": ", rest=" " * (room + 4))
         else:
             screen.raw(line, style)
     screen.add()
+
+
+def printed(say, round):
+    """What the judged code printed, for the end of the report file."""
+    text = round.judgement.printed.rstrip()
+    return f"\n\n{say('screen.printed')}\n{text}" if text else ""
 
 
 def in_words(lang, verdict):
@@ -182,7 +192,8 @@ def broken(say, round, like):
     screen = Screen(like.columns, like.colour)
     day = say("screen.rule_of", day=verdict["day"])
     style = "bad" if verdict["outcome"] == "broken" else "warn"
-    screen.sides(f"{day}  {verdict['rule']}", say(f"outcome.{verdict['outcome']}"), style)
+    title = rules_say(f"rule.{verdict['rule']}.title")
+    screen.sides(f"{day}  {title}", say(f"outcome.{verdict['outcome']}"), style)
     observed, allowed = tell.observed(rules_say, verdict), tell.allowed(rules_say, verdict)
     if allowed:
         observed = say("broken.but", observed=observed.rstrip("。."), allowed=allowed)
@@ -201,7 +212,7 @@ def broken(say, round, like):
             part.labelled(label, text, room)
         if len(part.lines) < BROKEN_LINES or rows[0][0] != say("broken.law"):
             return screen.lines + part.lines
-        rows = rows[1:]  # the law is told by the rule's name; the experiment is not
+        rows = rows[1:]  # the title says it shorter
 
 
 def _said(say, round, verdict):

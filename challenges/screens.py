@@ -120,7 +120,7 @@ def _keep_trace(challenge, trace):
 
 def check(say, round, options, full=False):
     """What a check has found: predictions beside measurements, the rules, the first broken one."""
-    screen = Screen(colour=False if full and not options.verbose else None)
+    screen = Screen()
     heading(say, screen, round.challenge, *_standing(say, round))
     for note in report.notes(say, round, options):
         screen.add(note, "warn")
@@ -133,7 +133,7 @@ def check(say, round, options, full=False):
         return screen.text()
     if full or len(round.progress.checks_of_attempt) < 2:
         report.measured(say, screen, round)
-        report.answers(say, screen, round)
+        report.answers(say, screen, round, right_too=full)
     else:
         report.in_short(say, screen, round)
     broken = report.broken(say, round, screen)
