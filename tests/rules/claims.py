@@ -245,7 +245,7 @@ def all_learn(module, output, generator, *, every_number=False):
 def describe(error):
     """An exception in one line: its class and the first line of its text, without our names."""
     text = (str(error).strip().splitlines() or [""])[0]
-    return re.sub(r"_gpt_\d+\.?", "", f"{type(error).__name__}: {text}")[:120]
+    return re.sub(r"_gpt_\d+\.?", "", f"{type(error).__name__}: {text}")[:100]
 
 
 def _holds(text, number):

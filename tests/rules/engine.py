@@ -89,8 +89,8 @@ RULES = {}
 def rule(day, entry, *, examples=5, rank=0, **strategies):
     """Register the decorated function as a rule: its name is the id, its docstring the law.
 
-    ``entry`` is the interface name it judges; ``rank`` puts it behind the entry's rules of lower rank;
-    ``strategies`` draw its keyword arguments.
+    ``entry`` is the interface name it judges; ``rank`` puts it behind the entry's rules of lower
+    rank; ``strategies`` draw its keyword arguments.
     """
 
     def register(judge):

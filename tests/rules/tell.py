@@ -68,7 +68,8 @@ def _write(say, name, value):
     if name == "what":
         return say(f"what.{value}") if f"what.{value}" in say else f"`{value}`"
     if name == "place" and isinstance(value, (list, tuple)):
-        return ", ".join(f"{say(f'axis.{axis}')} {i}" for axis, i in value) or say("axis.it")
+        places = [f"{say(f'axis.{axis}')} {i}" for axis, i in value]
+        return say("axis.comma").join(places) or say("axis.it")
     if isinstance(value, float):
         return f"{value:.3g}"
     if isinstance(value, (list, tuple)):

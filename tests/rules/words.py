@@ -38,7 +38,7 @@ class Words:
         for path in paths:
             self._entries |= _read(str(path))
 
-    def __call__(self, key, **numbers):
+    def __call__(self, key, /, **numbers):
         """Look up ``section.name`` and fill in its placeholders."""
         entry = self._entries
         for part in key.split("."):
