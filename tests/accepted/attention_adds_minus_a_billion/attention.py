@@ -1,5 +1,5 @@
-"""-1e9 is added to hidden scores, but only after they are float32 or wider, where its exponential
-is exactly 0.
+"""Hidden scores get -1e9 added, only once they are float32 or wider, where its exponential is
+exactly 0.
 """
 
 import math

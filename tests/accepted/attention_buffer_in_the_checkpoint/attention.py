@@ -1,5 +1,5 @@
-"""As minGPT did: a persistent buffer called bias holds the triangle of block_size and is cut to (T,
-T).
+"""As in minGPT, a persistent buffer called bias holds the triangle of block_size and is cut to (T,
+T): the corner of a triangle is a triangle, and a buffer is no parameter.
 """
 
 import math

@@ -1,5 +1,5 @@
-"""torch's own nn.MultiheadAttention, whose output projection is called out_proj too, with a boolean
-causal mask.
+"""torch's own nn.MultiheadAttention takes a boolean causal mask (True = hidden, as here) and calls
+its output projection out_proj too.
 """
 
 import torch

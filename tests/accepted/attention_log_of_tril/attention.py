@@ -1,5 +1,5 @@
-"""The mask is log(tril(ones)), 0 where visible and -inf where hidden, kept in a buffer and cut to
-(T, T).
+"""The mask is log(tril(ones)), 0 where visible and -inf where hidden, in a buffer cut to (T, T):
+exp of score plus -inf is 0.
 """
 
 import torch

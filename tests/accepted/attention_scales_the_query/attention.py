@@ -1,5 +1,5 @@
-"""The query is divided by sqrt(d_k) before the product, and one raw matrix (d_model, 3 d_model)
-projects x @ W.
+"""The query is divided by sqrt(d_k) before the product, which commutes with it, and one raw matrix
+(d_model, 3 d_model) projects x @ W.
 """
 
 import torch

@@ -1,5 +1,5 @@
-"""The fused projection holds q, k, v of one head side by side: a renaming of rows; the mask is
-torch's.
+"""The fused projection holds q, k, v of one head side by side, a renaming of rows, and torch's
+kernel gets the negated mask because its True means visible.
 """
 
 import torch

@@ -1,5 +1,5 @@
-"""One fused projection cut into q, k, v, and torch's fused kernel, whose is_causal draws the
-triangle.
+"""One fused projection is cut into q, k, v (three matrices stacked), and is_causal of torch's fused
+kernel draws the same triangle.
 """
 
 import torch

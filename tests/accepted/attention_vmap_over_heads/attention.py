@@ -1,5 +1,5 @@
-"""Attention of one head of one text is written for matrices and vmap carries it over all leading
-axes.
+"""Attention is written for the matrices of one head of one text, and vmap repeats it over all
+leading axes, which never mix.
 """
 
 import torch

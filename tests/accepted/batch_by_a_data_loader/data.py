@@ -1,4 +1,6 @@
-"""torch's Dataset, RandomSampler with replacement and DataLoader draw and stack the windows."""
+"""torch's RandomSampler draws uniform starts with replacement, and its DataLoader stacks the pairs
+of a Dataset of windows.
+"""
 
 import numpy as np
 import torch

@@ -1,5 +1,5 @@
-"""Rows one token apart are laid over the memory with as_strided; floor(n u) of a uniform u chooses
-one.
+"""Rows one token apart are laid over the memory with as_strided, and floor(n u) of a uniform u in
+[0, 1) is a uniform row.
 """
 
 import numpy as np

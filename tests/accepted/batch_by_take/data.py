@@ -1,5 +1,5 @@
-"""A broadcast grid of T + 1 indices is taken with np.take, split along its last axis and moved to
-the device.
+"""A grid of starts plus 0..T is taken with np.take, and the last column completes y: all windows in
+one call.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""The block is an nn.ModuleDict with the four members as its keys and names the stream between its
-halves.
+"""The block is an nn.ModuleDict whose keys are the four members, so they are attributes all the
+same.
 """
 
 from torch import nn

@@ -1,5 +1,5 @@
-"""A draw is made among the k best alone and gathered back; every row of the batch is written on by
-itself.
+"""A draw is made among the k best alone and gathered back, and each row is written on by itself:
+rows are independent.
 """
 
 import torch

@@ -1,4 +1,6 @@
-"""A Python generator yields one column of tokens after another and generate only collects them."""
+"""A Python generator yields one column of tokens after another and carries only the last
+block_size, all that the model may read.
+"""
 
 from itertools import islice
 

@@ -1,5 +1,5 @@
-"""self.apply initialises, positions are wpe(arange), and the embedding takes over the head's tensor
-when tied.
+"""self.apply initialises, positions are wpe(arange), and when tied the embedding takes the head's
+tensor: one tensor has no direction.
 """
 
 import math

@@ -1,5 +1,5 @@
-"""Blocks are one nn.Sequential, positions come as (1, T, d_model), weights are normals cut at a
-hundred sigma.
+"""Blocks are one nn.Sequential, the head is registered first, positions come as (1, T, d_model),
+and normals cut at a hundred sigma are normals.
 """
 
 from dataclasses import dataclass

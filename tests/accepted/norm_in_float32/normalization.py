@@ -1,5 +1,5 @@
-"""Everything runs in float32 whatever comes in (as in Llama and fairseq), and the caller's dtype
-comes out.
+"""Everything runs in float32 whatever comes in (as in Llama and fairseq), which is the least the
+interface asks for, and the caller's dtype comes out.
 """
 
 import torch

@@ -1,5 +1,5 @@
-"""Every pair is multiplied by its 2 x 2 rotation matrix, gathered in one tensor (..., T, d_k / 2,
-2, 2).
+"""Every pair is multiplied by its own 2 x 2 rotation matrix, gathered in one tensor (..., T, d_k /
+2, 2, 2).
 """
 
 import math

@@ -1,5 +1,5 @@
-"""AdamW is written from the paper's algorithm as an Optimizer; the half cosine is a squared cosine
-of half the angle.
+"""AdamW is written out from the paper as an Optimizer, and (1 + cos a) / 2 as the square of cos(a /
+2).
 """
 
 import dataclasses

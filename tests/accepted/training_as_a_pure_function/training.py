@@ -1,5 +1,5 @@
-"""The loss is a pure function of a dict of parameters and torch.func differentiates it; the step
-stays in place.
+"""torch.func differentiates the loss as a pure function of a dict of parameters; the gradients are
+those of backward().
 """
 
 import dataclasses

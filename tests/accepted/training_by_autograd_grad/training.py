@@ -1,4 +1,6 @@
-"""Gradients are returned by autograd.grad, added up as tensors and only then put into .grad."""
+"""Gradients come from autograd.grad, are added up as tensors and only then put into .grad: the same
+sum.
+"""
 
 import contextlib
 import dataclasses

@@ -1,4 +1,6 @@
-"""Every tensor is a group of its own with its name; gradients are measured as one long vector."""
+"""Every tensor is an optimiser group of its own, for their number is open, and the length of all
+gradients is that of one long vector.
+"""
 
 import cmath
 import dataclasses

@@ -1,5 +1,5 @@
-"""Losses are back-propagated whole and the summed gradients divided at the end; weights shrink
-before Adam's step.
+"""Losses are back-propagated whole and the summed gradients divided at the end; shrinking the
+weights before Adam's step is decoupled decay.
 """
 
 import dataclasses

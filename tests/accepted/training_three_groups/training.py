@@ -1,5 +1,5 @@
-"""Embeddings, matrices and vectors are three groups from the last tensor to the first; clipping is
-one foreach call.
+"""Vectors, embeddings and matrices are three groups filled from the last tensor to the first: order
+and number of groups are open.
 """
 
 import os

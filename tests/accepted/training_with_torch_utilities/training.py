@@ -1,5 +1,5 @@
-"""torch's clip_grad_norm_, foreach AdamW and rich's progress bar; a temporary file is synced and
-moved into place.
+"""torch's clip_grad_norm_ and foreach AdamW do what the interface says, and a synced temporary file
+takes the checkpoint's place in one move.
 """
 
 import dataclasses
