@@ -137,6 +137,7 @@ def _survives_constants(gpt, kind, d_model, value, dtype, seed):
 @rule(
     46,
     "normalization.LayerNorm",
+    rank=1,
     d_model=widths,
     value=st.sampled_from([3.0, 0.0, -2.0]),
     dtype=draw.float_dtypes,
@@ -152,6 +153,7 @@ def a_constant_token_stays_finite(gpt, d_model, value, dtype, seed):
 @rule(
     46,
     "normalization.RMSNorm",
+    rank=1,
     d_model=widths,
     value=st.sampled_from([0.0, 3.0, -2.0]),
     dtype=draw.float_dtypes,

@@ -153,6 +153,30 @@ def the_gate_multiplies_what_goes_up(gpt, d_model, d_ff, bias, dtype, seed):
     claims.untouched(x, copy, "x")
 
 
+def _drops_out_in_training(gpt, name, keywords, seed):
+    x = draw.normal(seed, 2, 5, keywords["d_model"])
+    plain = _made(gpt, name, keywords, seed)
+    want = plain(x)
+    for dropout in (0.2, 0.7):
+        claims.trying(dropout=dropout)
+        claims.unmoved(plain.train()(x), want, AXES)
+        dropping = _made(gpt, name, keywords | {"dropout": dropout}, seed)
+        claims.close(dropping.eval()(x), want, axes=AXES)
+        claims.finite(dropping.train()(x), AXES)
+
+
+@rule(47, "feedforward.FeedForward", rank=1, d_model=widths, mlp=kinds, seed=draw.seeds)
+def the_feed_forward_drops_out_only_in_training(gpt, d_model, mlp, seed):
+    """In eval mode, and at dropout 0, nothing is dropped; in training all stays finite."""
+    _drops_out_in_training(gpt, "FeedForward", _small(d_model, mlp=mlp), seed)
+
+
+@rule(47, "feedforward.SwiGLU", rank=1, d_model=widths, seed=draw.seeds)
+def swiglu_drops_out_only_in_training(gpt, d_model, seed):
+    """In eval mode, and at dropout 0, nothing is dropped; in training all stays finite."""
+    _drops_out_in_training(gpt, "SwiGLU", _small(d_model, mlp="swiglu"), seed)
+
+
 @rule(
     47,
     "feedforward.FeedForward",

@@ -101,7 +101,8 @@ def writing_leaves_the_model_as_it_was(gpt, temperature, mode):
     """train or eval mode is kept, also after an error; no gradient is recorded."""
     model = Counter(4, mode)
     claims.trying(mode="train" if mode else "eval")
-    got = gpt.sampling.generate(model, torch.ones(2, 3, dtype=torch.long), 3, temperature)
+    prompt = torch.ones(2, 3, dtype=torch.long)
+    got = claims.answers(lambda: gpt.sampling.generate(model, prompt, 3, temperature), "generation")
     claims.is_true(
         not got.requires_grad and not model.with_gradient, "gradients_on", "gradients_off"
     )

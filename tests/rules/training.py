@@ -410,10 +410,98 @@ def the_checkpoint_of_another_model_is_refused(gpt, keywords, seed):
             claims.fails(
                 lambda other=other: gpt.training.load_checkpoint(path, other), "other_config"
             )
+        _lose_a_weight(path)
+        claims.trying(name="weights", found="n - 1", other="n")
+        claims.fails(lambda: gpt.training.load_checkpoint(path, model), "missing_weight")
         claims.trying(name="path", found="run.pt", other="none.pt")
         claims.fails(
             lambda: gpt.training.load_checkpoint(Path(folder) / "none.pt", model), "no_file"
         )
+
+
+def _lose_a_weight(path):
+    """Take one block's weight out of the file, wherever in it the weights stand."""
+    state = torch.load(path, weights_only=True)
+    inner = [state, *(part for part in state.values() if isinstance(part, dict))]
+    for part in inner:
+        for name in [name for name in part if str(name).startswith("blocks.0.ln_1.weight")]:
+            del part[name]
+    torch.save(state, path)
+
+
+def _knobs(**more):
+    return {
+        "batch_size": 3,
+        "max_lr": 1e-2,
+        "min_lr": 1e-3,
+        "warmup": 2,
+        "decay_steps": 5,
+        "weight_decay": 0.3,
+        "betas": (0.8, 0.9),
+        "max_norm": 1e6,
+    } | more
+
+
+def _step_by_step(gpt, model, pair, steps, knobs):
+    """What train should do, with the package's own steps."""
+    optimizer = gpt.training.configure_optimizer(
+        model, knobs["max_lr"], knobs["weight_decay"], knobs["betas"]
+    )
+    schedule = {name: knobs[name] for name in ("warmup", "decay_steps", "max_lr", "min_lr")}
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = gpt.training.learning_rate(step, **schedule)
+        gpt.training.train_step(model, optimizer, [pair], knobs["max_norm"])
+    return _numbers(model)
+
+
+@rule(
+    "X",
+    "training.train",
+    examples=2,
+    keywords=draw.configs(n_layer=1, block_size=5),
+    seed=draw.seeds,
+)
+def training_is_a_course_of_training_steps(gpt, keywords, seed):
+    """Each step: the schedule's rate, a batch, one train_step of the configured optimiser.
+
+    The data hold one window, so that every batch is known, however it is drawn.
+    """
+    data = draw.tokens(seed, 1, 6, keywords["vocab_size"])[0].numpy()
+    window = torch.from_numpy(data).expand(3, -1)
+    pair = window[:, :-1].contiguous(), window[:, 1:].contiguous()
+    # from a warm-up that has not begun to a full course; clipping that bites and that does not
+    for steps, max_norm in ((1, 1e6), (4, 1e6), (4, 0.3)):
+        claims.trying(steps=steps, max_norm=max_norm)
+        knobs = _knobs(max_norm=max_norm)
+        model, twin = (draw.model(gpt, keywords, seed).train() for _ in range(2))
+        losses = gpt.training.train(model, data, steps=steps, **knobs)
+        claims.equal(len(losses), steps, "losses")
+        want = _step_by_step(gpt, twin, pair, steps, knobs)
+        for name, parameter in model.named_parameters():
+            gap = (parameter - want[name]).abs().max().item()
+            # Adam's first steps have the size of the rate whatever the gradient: 1 % of a step
+            claims.is_true(gap <= 1e-4, "other_course_by", "same_steps", name=name, share=gap)
+
+
+@rule("X", "training.train", examples=2, keywords=draw.configs(n_layer=1), seed=draw.seeds)
+def every_step_trains_on_another_batch(gpt, keywords, seed):
+    """The model is read in training mode, with another batch at every step."""
+    model = draw.model(gpt, keywords, seed).train()
+    data = torch.randint(keywords["vocab_size"], (400,), generator=draw.generator(seed)).numpy()
+    seen, modes = [], []
+
+    def look(module, given):
+        if torch.is_grad_enabled():
+            seen.append(tuple(given[0].flatten().tolist()))
+            modes.append(module.training)
+
+    hook = model.register_forward_pre_hook(look)
+    claims.trying(steps=4)
+    gpt.training.train(model, data, steps=4, **_knobs())
+    hook.remove()
+    claims.is_true(all(modes), "other_mode", "same_mode", name="model")
+    claims.equal(len(set(seen)), 4, "step_batches")
 
 
 @rule(
