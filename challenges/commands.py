@@ -9,7 +9,7 @@ from . import status as statuses
 from .desk import Round
 from .exercise import tell_person
 from .files import Trouble
-from .layout import Screen
+from .layout import Screen, unbroken
 from .progress import Progress, predictions_of
 
 DECLINED = 1
@@ -31,6 +31,7 @@ def start(say, options):
             if options.level is None and options.seed is None:
                 tell_person(screens.first(say, progress))
                 return 0
+            challenges.choose(challenge, **wanted)  # refuse before asking
             if not _confirmed(say, "start", options, challenge):
                 return DECLINED
             kept = workspace.renew(challenge, say, **wanted)
@@ -108,7 +109,7 @@ def hint(say, options):
     screen.add(ladder[step - 1], first="  ")
     screen.add()
     name = progress.challenge.name
-    command = f"python -m challenges give-up {name} {letter}"
+    command = unbroken(f"python -m challenges give-up {name} {letter}")
     last = step == len(ladder)
     screen.add(say("command.last_hint", command=command) if last else say("command.more_hints"))
     tell_person(screen.text())

@@ -87,6 +87,16 @@ def new_folder(path, texts):
             shutil.rmtree(part, ignore_errors=True)
 
 
+def sweep(*folders):
+    """Remove what a killed run left half written. Call it under the lock."""
+    for folder in map(Path, folders):
+        for part in folder.glob(".*.part"):
+            if part.is_dir():
+                shutil.rmtree(part, ignore_errors=True)
+            else:
+                part.unlink(missing_ok=True)
+
+
 @contextlib.contextmanager
 def lock(folder):
     """One writer at a time in this folder. The system frees the lock of a run that dies."""

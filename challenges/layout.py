@@ -7,6 +7,7 @@ import sys
 import unicodedata
 
 COLOURS = {"good": "32", "bad": "31;1", "warn": "33", "title": "1", "dim": "2"}
+GLUE = "\u00a0"  # a space at which no line ends
 NO_LINE_START = (
     "、。，．・：；？！」』）】〕］｝〉》ー" + "ぁぃぅぇぉっゃゅょァィゥェォッャュョ" + ",.:;?!)]}%"
 )
@@ -50,7 +51,7 @@ def wrap(text, columns, first="", rest=None):
     lines, line, gap = [], first, ""
     empty = True
     for piece in _pieces(text):
-        if piece.isspace():
+        if piece == " ":
             gap = "" if empty else " "
             continue
         if not empty and width(line + gap + piece) > columns:
@@ -58,7 +59,12 @@ def wrap(text, columns, first="", rest=None):
             line, gap, empty = rest, "", True
         line += gap + piece
         gap, empty = "", False
-    return [*lines, line.rstrip()]
+    return [line.replace(GLUE, " ") for line in [*lines, line.rstrip(" ")]]
+
+
+def unbroken(text):
+    """A command or a path that must stay on one line."""
+    return text.replace(" ", GLUE)
 
 
 def _pieces(text):
@@ -66,9 +72,9 @@ def _pieces(text):
     pieces = []
     for character in text:
         wide = _columns(character) == 2
-        if character.isspace():
+        if character != GLUE and character.isspace():
             pieces.append(" ")
-        elif pieces and not pieces[-1].isspace() and _sticks(pieces[-1], character, wide):
+        elif pieces and pieces[-1] != " " and _sticks(pieces[-1], character, wide):
             pieces[-1] += character
         else:
             pieces.append(character)

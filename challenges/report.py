@@ -3,22 +3,18 @@
 from tests.rules import tell
 
 from . import files, questions, rulebook, workspace
-from .layout import Screen, pad, width
+from .layout import Screen, pad, unbroken, width
 
 BROKEN_LINES = 6
 SIGNS = {"both": ("=", "good"), "missed": ("+", "warn"), "not_seen": ("-", "warn")}
 
 
 def notes(say, round, options):
-    """What must be said before anything else: skipped predictions, a torn ledger, an update."""
+    """What must be said before anything else: skipped predictions, an update."""
     progress = round.progress
     found = []
     if progress.sealed is None:
         found.append(say("note.unpredicted"))
-    if progress.ledger.torn:
-        lines = ", ".join(map(str, progress.ledger.torn[:3]))
-        path = files.shown(round.challenge.ledger)
-        found.append(say("note.torn", file=path, lines=lines))
     if progress.updated:
         found.append(say("note.updated_solved" if progress.accepted else "note.updated"))
     if options.selected is not None:
@@ -29,6 +25,15 @@ def notes(say, round, options):
         path = files.shown(round.challenge.work / workspace.REPORT)
         found.append(say("note.printed", lines=lines, file=path))
     return found
+
+
+def torn(say, screen, progress):
+    """Say so when the ledger's chain is torn."""
+    if progress.ledger.torn:
+        lines = ", ".join(map(str, progress.ledger.torn[:3]))
+        path = files.shown(progress.challenge.ledger)
+        screen.add(say("note.torn", file=path, lines=lines), "warn")
+        screen.add()
 
 
 def compare(round):
@@ -197,12 +202,13 @@ def broken(say, round, like):
     observed, allowed = tell.observed(rules_say, verdict), tell.allowed(rules_say, verdict)
     if allowed:
         observed = say("broken.but", observed=observed.rstrip("。."), allowed=allowed)
+    command = unbroken(f"python -m challenges hint {round.challenge.name}")
     rows = [
         ("law", tell.law(rules_say, verdict["rule"])),
         ("tried", tell.tried(rules_say, verdict)),
         ("observed", observed),
         ("said", _said(say, round, verdict)),
-        ("next", say("broken_next.command", name=round.challenge.name)),
+        ("next", say("broken_next.command", command=command)),
     ]
     rows = [(say(f"broken.{label}"), text) for label, text in rows if text]
     room = max(width(label) for label, _ in rows)

@@ -6,7 +6,7 @@ import difflib
 from buggy.overlay import REFERENCE
 
 from . import files, report, workspace
-from .layout import Screen
+from .layout import Screen, unbroken
 
 DIFF_LINES = 2  # of each side of a diff, on a screen that must stay short
 
@@ -24,8 +24,9 @@ def accepted(say, screen, round, full):
         own(say, screen, round)
     name = round.challenge.name
     if not full:
-        screen.add(say("accepted.more", name=name, file=files.shown(_report(round))))
-    screen.add(say("accepted.next", command=next_command(round)))
+        command = unbroken(f"python -m challenges reveal {name}")
+        screen.add(say("accepted.more", command=command, file=files.shown(_report(round))))
+    screen.add(say("accepted.next", command=unbroken(next_command(round))))
 
 
 def _report(round):

@@ -3,7 +3,7 @@
 from tests.rules import tell
 
 from . import files, ledger, report, reveal, rulebook, workspace
-from .layout import Screen, pad, width
+from .layout import Screen, pad, unbroken, width
 
 LINES = 30
 
@@ -19,6 +19,7 @@ def first(say, progress):
     """What a learner sees first: what to read, the four steps, how many rules will judge."""
     challenge, screen = progress.challenge, Screen()
     heading(say, screen, challenge, say("state.started"))
+    report.torn(say, screen, progress)
     screen.add(challenge.text(say.lang, "task"))
     screen.add()
     room = max(width(say(f"step.{step}")) for step in ("read", "predict", "fix", "check"))
@@ -35,7 +36,7 @@ def first(say, progress):
         screen.labelled("", say("screen.answers", file=path), room)
     screen.labelled(say("step.fix"), say("screen.fix"), room)
     command = f"pytest {files.shown(challenge.folder)}"
-    screen.labelled(say("step.check"), command, room)
+    screen.labelled(say("step.check"), unbroken(command), room)
     screen.labelled("", say("screen.rules", count=len(rulebook.ids())), room)
     screen.add()
     _links(say, screen, challenge, room)
@@ -62,13 +63,14 @@ def _links(say, screen, challenge, room):
     if readme.is_file():
         screen.labelled(say("screen.more"), files.shown(readme), room)
     command = f"pytest {files.shown(challenge.folder)} --lang {other}"
-    screen.labelled(say("screen.other_language"), command, room)
+    screen.labelled(say("screen.other_language"), unbroken(command), room)
 
 
 def incomplete(say, round, missing):
     """Which entries of the sheets are still empty. Nothing has run."""
     challenge, screen = round.challenge, Screen()
     heading(say, screen, challenge, say("state.started"))
+    report.torn(say, screen, round.progress)
     screen.add(say("screen.nothing_ran"))
     screen.add()
     room = max(width(place) for _, place, _ in missing)
@@ -79,8 +81,8 @@ def incomplete(say, round, missing):
                 screen.raw(f"    {pad(place, room)}  {', '.join(fields)}".rstrip())
     screen.add()
     command = f"pytest {files.shown(challenge.folder)}"
-    screen.add(say("screen.fill_in", command=command))
-    screen.add(say("screen.skip", command=f"{command} --no-predictions"))
+    screen.add(say("screen.fill_in", command=unbroken(command)))
+    screen.add(say("screen.skip", command=unbroken(f"{command} --no-predictions")))
     return screen.text()
 
 
@@ -122,6 +124,7 @@ def check(say, round, options, full=False):
     """What a check has found: predictions beside measurements, the rules, the first broken one."""
     screen = Screen()
     heading(say, screen, round.challenge, *_standing(say, round))
+    report.torn(say, screen, round.progress)
     for note in report.notes(say, round, options):
         screen.add(note, "warn")
     if round.accepted:

@@ -50,6 +50,7 @@ def sheets(challenge, faults, say):
 
 def begin(challenge, say, level=1, seed=None):
     """Make ``work/`` unless it is there; True when it was made. Call it under the lock."""
+    files.sweep(challenge.folder, challenge.work)
     if (challenge.work / RENEWAL).exists():
         _finish_renewal(challenge, say)  # a reset that was killed half way
     if ledger.read(challenge.ledger).last("start"):
