@@ -239,10 +239,13 @@ def the_feed_forward_reads_what_attention_wrote(gpt, keywords, T, dtype, seed):
 def stream(model, idx, keywords):
     """What enters block 0: token plus position."""
     x = model.wte.weight[idx]
-    if keywords["positions"] == "learned":
-        places = torch.arange(idx.size(1))
-        x = x + (model.wpe(places) if callable(model.wpe) else model.wpe[places])
-    return x
+    return x + places(model)[: idx.size(1)] if keywords["positions"] == "learned" else x
+
+
+def places(model):
+    """The (block_size, d_model) table of learned positions, whatever module holds it."""
+    table = next(p for name, p in model.named_parameters() if name.startswith("wpe"))
+    return table.view(-1, table.size(-1))
 
 
 @rule(
