@@ -239,13 +239,14 @@ def the_feed_forward_reads_what_attention_wrote(gpt, keywords, T, dtype, seed):
 def stream(model, idx, keywords):
     """What enters block 0: token plus position."""
     x = model.wte.weight[idx]
-    return x + places(model)[: idx.size(1)] if keywords["positions"] == "learned" else x
+    if keywords["positions"] == "learned":
+        x = x + table(model).view(-1, x.size(-1))[: idx.size(1)]
+    return x
 
 
-def places(model):
-    """The (block_size, d_model) table of learned positions, whatever module holds it."""
-    table = next(p for name, p in model.named_parameters() if name.startswith("wpe"))
-    return table.view(-1, table.size(-1))
+def table(model):
+    """The learned positions, whatever module of wpe holds them."""
+    return next(p for name, p in model.named_parameters() if name.startswith("wpe"))
 
 
 @rule(
