@@ -64,7 +64,7 @@ class GPT(nn.Module):
         length = idx.shape[1]
         if length > self.config.block_size:
             raise ValueError(f"{length} is longer than the context of {self.config.block_size}")
-        h = self.wte(idx)
+        h = self.wte.weight[idx]
         if self.config.positions == "learned":
             h = h + self.wpe.weight[None, :length]
         for block in self.blocks:

@@ -2,6 +2,7 @@
 happens inside.
 """
 
+import copy
 import math
 from dataclasses import dataclass
 
@@ -64,7 +65,8 @@ class GPT(nn.Module):
         self.ln_f = (
             RMSNorm(config.d_model) if config.norm == "rmsnorm" else LayerNorm(config.d_model)
         )
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layer))
+        first = Block(config)  # the copies are told apart by init_all
+        self.blocks = nn.ModuleList(copy.deepcopy(first) for _ in range(config.n_layer))
         if config.positions == "learned":
             self.wpe = Positions(config.block_size, config.d_model)
         self.wte = nn.Embedding(config.vocab_size, config.d_model)

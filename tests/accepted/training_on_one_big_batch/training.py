@@ -21,7 +21,7 @@ def configure_optimizer(model, lr, weight_decay, betas):
         {"params": no_decay, "weight_decay": 0.0, "lr": lr},
         {"params": decay, "weight_decay": weight_decay, "lr": lr},
     ]
-    return torch.optim.AdamW(groups, lr=lr, betas=betas, eps=1e-8)
+    return torch.optim.AdamW(groups, lr=lr, betas=betas, fused=True)
 
 
 def learning_rate(step, *, warmup, decay_steps, max_lr, min_lr):
