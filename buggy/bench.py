@@ -1,0 +1,121 @@
+"""The bench on which faults are tried: all rules, in this process, on one package after another.
+
+Importing this module does not import torch; making a Bench does. A rule needs to be run on a
+planted package only if its code reaches a changed module: on any other its verdict is that of the
+reference. What each rule reaches is seen by running it once on a package that loads its modules
+on first use.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+import threading
+import warnings
+
+from . import overlay, planting
+
+LIMIT = 60  # seconds a rule, for endless loops; the slowest takes 0.3 on a quiet core
+
+
+class NoAnswer(BaseException):
+    """A rule did not end: past every handler of the judged code."""
+
+
+class Bench:
+    """All rules, and what each of them reaches."""
+
+    def __init__(self):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        import torch
+
+        torch.set_num_threads(1)
+        warnings.simplefilter("ignore")
+        from tests.rules.manifest import in_order, run
+
+        self.rules, self.run = in_order(), run
+        self.reaches = {}
+
+    def try_reference(self, examples=None):
+        """Verdicts of the rules that the reference breaks: none, if all is well."""
+        broken = []
+        for rule in self.rules:
+            package = overlay.load()
+            verdict = self.run(rule, package, examples=examples)
+            self.reaches[rule.id] = _loaded(package)
+            overlay.unload(package)
+            if verdict.outcome != "holds":
+                broken.append(verdict.as_dict())
+        return broken
+
+    def concerned(self, modules):
+        """The rules whose code reaches one of the modules, in order."""
+        if not self.reaches:
+            self.try_reference(examples=1)
+        return [rule for rule in self.rules if self.reaches[rule.id] & set(modules)]
+
+    def rejections(self, edits, *, rules=None, seed=0, examples=None, first=False):
+        """Verdicts, as dicts in order, of the rules that the planted reference breaks.
+
+        ``rules`` are ids, by default all that are concerned; ``first`` stops at the first broken
+        one. Raises StaleFault as ``plant`` does.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            modules = planting.plant(edits, folder)
+            package = overlay.load(folder)
+            try:
+                return self._rejections(package, modules, rules, seed, examples, first)
+            finally:
+                overlay.unload(package)
+
+    def _rejections(self, package, modules, rules, seed, examples, first):
+        broken = []
+        for rule in self.concerned(modules):
+            if rules is not None and rule.id not in rules:
+                continue
+            verdict = self._judge(rule, package, seed, examples)
+            if verdict["outcome"] != "holds":
+                broken.append(verdict)
+                if first:
+                    break
+        return broken
+
+    def _judge(self, rule, package, seed, examples):
+        try:
+            with _limit(LIMIT):
+                return self.run(rule, package, seed=seed, examples=examples).as_dict()
+        except NoAnswer:
+            blank = {"rule": rule.id, "day": rule.day, "outcome": "cannot_be_judged"}
+            return blank | {"observed": "time_limit", "numbers": {"seconds": LIMIT}}
+
+
+def crashed(verdict):
+    """Whether the judged code failed by an exception instead of by a claim."""
+    return verdict["outcome"] != "broken" or verdict["observed"] == "raised_at"
+
+
+def _loaded(package):
+    """The modules of the package that have been imported."""
+    prefix = f"{package._name}."
+    return {name.removeprefix(prefix) for name in sys.modules if name.startswith(prefix)}
+
+
+@contextlib.contextmanager
+def _limit(seconds):
+    """Raise NoAnswer after so many seconds, where the system has alarms."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(*_):
+        raise NoAnswer
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

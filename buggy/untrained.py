@@ -1,0 +1,272 @@
+"""Symptoms that an untrained model shows: counts, first losses, attention, gradients, order."""
+
+import math
+
+import torch
+
+from .lab import OTHER, TINY, experiment, far_apart, hot, phrase, random_tokens, seen, symptom
+
+PAIRS = 8  # micro-batches of the first loss: 8 x 16 x 16 targets from 8 different texts
+WIDE = {"vocab_size": 7, "block_size": 16, "n_layer": 1, "n_head": 1, "d_model": 64, "bias": False}
+DEEP = 24  # blocks: without a residual the gradient is gone here, and not yet at 2
+
+
+@symptom(
+    "nan_on_first_forward",
+    threshold="any logit that is not finite",
+    budget="one forward pass with one block and one with two, 2 x 16 tokens",
+    margin="exact: a correct model has none",
+)
+def nan_on_first_forward(lab):
+    rows = [broken_rows(lab, n_layer) for n_layer in (1, 2)]
+    one, two = (_rows(found) for found in rows)
+    return seen(any(map(len, rows)), max(map(len, rows)), "nan", one=one, two=two)
+
+
+def broken_rows(lab, n_layer):
+    """The positions at which an untrained model answers NaN or infinity."""
+
+    def work():
+        idx = random_tokens(TINY["vocab_size"], 2, TINY["block_size"])
+        with torch.no_grad():
+            finite = lab.model(TINY, n_layer=n_layer)(idx).isfinite()  # (B, T, V)
+        return (~finite.all(-1).all(0)).nonzero().flatten().tolist()
+
+    found, error = lab.attempt("broken_rows", work)
+    if error is not None:
+        raise error
+    return found
+
+
+def _rows(found):
+    if not found:
+        return phrase("no_row")
+    if len(found) == TINY["block_size"]:
+        return phrase("every_row")
+    if len(found) == 1:
+        return phrase("row", row=found[0])
+    return phrase("rows", count=len(found), row=found[0])
+
+
+@symptom(
+    "first_loss_below_ln_v",
+    threshold="ln V - 0.1",
+    budget="one training step of 8 micro-batches, before it has moved anything",
+    margin="",
+)
+def first_loss_below_ln_v(lab):
+    loss, ln_v = first_loss(lab), math.log(TINY["vocab_size"])
+    return seen(loss < ln_v - 0.1, loss, "first_loss", loss=loss, pairs=PAIRS, ln_v=ln_v)
+
+
+@symptom(
+    "first_loss_above_ln_v",
+    threshold="ln V + 0.3",
+    budget="one training step of 8 micro-batches, before it has moved anything",
+    margin="",
+)
+def first_loss_above_ln_v(lab):
+    loss, ln_v = first_loss(lab), math.log(TINY["vocab_size"])
+    return seen(loss > ln_v + 0.3, loss, "first_loss", loss=loss, pairs=PAIRS, ln_v=ln_v)
+
+
+@experiment
+def first_loss(lab):
+    """The loss that the first step reports, over texts that are all different and unpredictable."""
+    gpt, block_size = lab.gpt, TINY["block_size"]
+    texts = [random_tokens(TINY["vocab_size"], 4 * block_size + 1).numpy() for _ in range(PAIRS)]
+    pairs = [gpt.data.get_batch(text, 16, block_size) for text in texts]
+    model = lab.model(TINY)
+    return float(gpt.training.train_step(model, lab.optimizer(model, 1e-3), pairs))
+
+
+@symptom(
+    "parameter_count_off",
+    threshold="any difference",
+    budget="six configs, counted and compared with the formula",
+    margin="exact",
+)
+def parameter_count_off(lab):
+    told = None
+    for name, keywords in COUNTED.items():
+        wanted = parameters(**keywords)
+        for what, found in _counts(lab, keywords):
+            count = (phrase(what, config=name), found, wanted)
+            if told is None or (found != wanted and told[1] == told[2]):
+                told = count
+    what, found, wanted = told
+    return seen(found != wanted, found, "count", what=what, found=found, wanted=wanted)
+
+
+COUNTED = {
+    "bias=False": TINY | {"bias": False},
+    "bias=True": TINY,
+    "tied=False": TINY | {"tied": False},
+    "d_ff=40": TINY | {"d_ff": 40},
+    "mlp=swiglu": TINY | {"mlp": "swiglu", "bias": False},
+    "norm=rmsnorm, positions=rotary": TINY | {"norm": "rmsnorm", "positions": "rotary"},
+}
+
+
+def _counts(lab, keywords):
+    yield "model", sum(p.numel() for p in {*lab.model(keywords).parameters()})
+    yield "ledger", lab.gpt.ledger.total_parameters(lab.gpt.model.GPTConfig(**keywords))
+
+
+def parameters(
+    vocab_size,
+    block_size,
+    n_layer,
+    n_head,
+    d_model,
+    d_ff=None,
+    bias=True,
+    norm="layernorm",
+    mlp="gelu",
+    positions="learned",
+    tied=True,
+):
+    """The parameters of a correct GPT: 28,608 for the lesson's tiny one (day 49)."""
+    gains = d_model if norm == "rmsnorm" else 2 * d_model
+    width = d_ff or (round(8 * d_model / 3) if mlp == "swiglu" else 4 * d_model)
+    matrices = (3 if mlp == "swiglu" else 2) * d_model * width
+    biases = 4 * d_model + (0 if mlp == "swiglu" else width + d_model)
+    block = 2 * gains + 4 * d_model**2 + matrices + (biases if bias else 0)
+    tables = (1 if tied else 2) * vocab_size + (block_size if positions == "learned" else 0)
+    return tables * d_model + n_layer * block + gains
+
+
+@symptom(
+    "attention_nearly_uniform",
+    threshold="0.04 nats short of uniform",
+    budget="16 tokens, d_k = 64, q and k of unit variance, 64 rows of attention a position",
+    margin="",
+)
+def attention_nearly_uniform(lab):
+    deficit = min(deficits(lab))
+    return seen(deficit < 0.04, deficit, "attention", deficit=deficit)
+
+
+@symptom(
+    "attention_saturated",
+    threshold="1.7 nats short of uniform",
+    budget="16 tokens, d_k = 64, q and k of unit variance, 64 rows of attention a position",
+    margin="",
+)
+def attention_saturated(lab):
+    deficit = max(deficits(lab))
+    return seen(deficit > 1.7, deficit, "attention", deficit=deficit)
+
+
+@experiment
+def deficits(lab):
+    """How far the widest row is from uniform, in nats, in ``attention`` and in the module."""
+    T = WIDE["block_size"]
+    q, k = torch.randn(2, 16, 4, T, WIDE["d_model"])
+    shares = lab.gpt.attention.attention(q, k, torch.eye(T).expand(16, 4, T, T))  # (B, h, T, T)
+    found = [_deficit(shares)]
+    whole = module_shares(lab)
+    return found if whole is None else [*found, _deficit(whole)]
+
+
+def module_shares(lab):
+    """The attention of a one-headed module, read off its answers: (B, T, T), or None.
+
+    A token alone gets its own value. A row among many is a mixture of such values, whose shares
+    are found by solving for them: d_model is larger than T.
+    """
+    T = WIDE["block_size"]
+    heads = hot(lab.gpt.attention.MultiHeadAttention(lab.gpt.model.GPTConfig(**WIDE)))
+    x = torch.randn(16, T, WIDE["d_model"])
+    with torch.no_grad():
+        values = heads(x.flatten(0, 1).unsqueeze(1)).view_as(x).double()  # (B, T, d_model)
+        mixed = heads(x).double()
+    if not (values.isfinite().all() and mixed.isfinite().all()):
+        return None
+    shares = torch.linalg.lstsq(values.mT, mixed.mT).solution.mT  # (B, T, T)
+    strange = (shares @ values - mixed).square().mean() > 1e-4 * mixed.square().mean()
+    return None if strange else shares
+
+
+def _deficit(shares):
+    shares = shares.double().clamp(min=1e-30)
+    shares = shares / shares.sum(-1, keepdim=True)
+    entropy = -(shares * shares.log()).sum(-1)  # (..., T)
+    return math.log(shares.size(-1)) - entropy.flatten(0, -2).mean(0).max().item()
+
+
+@symptom(
+    "order_of_tokens_ignored",
+    threshold="the last logits move by less than 0.001, when weights have unit scale",
+    budget="one block, 8 texts of 8 tokens, learned and rotary positions",
+    margin="",
+)
+def order_of_tokens_ignored(lab):
+    moved = {name: moved_by_order(lab, name) for name in ("learned", "rotary")}
+    name = min(moved, key=moved.get)
+    positions = phrase(name)
+    return seen(moved[name] < 1e-3, moved[name], "order", positions=positions, moved=moved[name])
+
+
+@experiment
+def moved_by_order(lab, positions):
+    """How far the last logits move, in the typical text, when the first two tokens change places."""
+    idx = torch.stack([torch.randperm(TINY["vocab_size"])[:8] for _ in range(8)])
+    other = idx[:, [1, 0, *range(2, 8)]]
+    model = hot(lab.model(TINY, n_layer=1, positions=positions))
+    with torch.no_grad():
+        return (model(idx)[:, -1] - model(other)[:, -1]).abs().amax(-1).median().item()
+
+
+@symptom(
+    "identity_path_gone",
+    threshold="any change above 1e-5, which is float32's rounding of a sum",
+    budget="one block, 2 x 5 tokens",
+    margin="",
+)
+def identity_path_gone(lab):
+    change = max(change_by_a_silent_block(lab, name) for name in ("tiny", "other"))
+    return seen(change > 1e-5, change, "identity", change=change)
+
+
+@experiment
+def change_by_a_silent_block(lab, name):
+    """How far a block moves its input when everything in its two sub-layers is zero."""
+    block = lab.gpt.block.Block(lab.gpt.model.GPTConfig(**{"tiny": TINY, "other": OTHER}[name]))
+    state = block.state_dict()
+    for key, _ in block.named_parameters(remove_duplicate=False):
+        if key.startswith(("attn.", "mlp.")):
+            state[key] = torch.zeros_like(state[key])
+    block.load_state_dict(state)
+    x = 1 + torch.randn(2, 5, TINY["d_model"])
+    with torch.no_grad():
+        return far_apart(block.eval()(x.clone()), x)
+
+
+@symptom(
+    "early_layers_starved_of_gradient",
+    threshold="the first block gets 0.05 of the largest gradient",
+    budget="24 blocks, one backward pass over 8 x 8 tokens",
+    margin="",
+)
+def early_layers_starved_of_gradient(lab):
+    norms = gradient_norms(lab, DEEP)
+    first, largest = norms["blocks.0"], max(norms.values())
+    share = first / largest if largest > 0 else 0.0
+    return seen(share < 0.05, share, "gradient", share=share, n_layer=DEEP)
+
+
+@experiment
+def gradient_norms(lab, n_layer):
+    """The norm of the gradient of each part of an untrained model, by its name."""
+    model = lab.model(TINY, n_layer=n_layer, block_size=8)
+    x, y = random_tokens(TINY["vocab_size"], 2, 8, 8)
+    lab.gpt.loss.next_token_loss(model(x), y).backward()
+    squares = {f"blocks.{i}": 0.0 for i in range(n_layer)}
+    for name, parameter in model.named_parameters():
+        part = ".".join(name.split(".")[: 2 if name.startswith("blocks") else 1])
+        gradient = 0.0 if parameter.grad is None else parameter.grad.square().sum().item()
+        squares[part] = squares.get(part, 0.0) + gradient
+    return {part: math.sqrt(square) for part, square in squares.items()}
+
+
