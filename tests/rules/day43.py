@@ -113,10 +113,7 @@ def every_head_divides_by_sqrt_d_k(gpt, n_head, d_k, bias, seed):
     the log-odds of two tokens are ``sqrt(d_k) c^2 S_1 (S_0 - S_1)``.
     """
     c = 0.2
-    heads = _heads(gpt, seed, n_head=n_head, d_k=d_k, bias=bias)
-    draw.load(
-        heads, lambda name, p: torch.full(p.shape, c) if p.dim() > 1 else torch.zeros(p.shape)
-    )
+    heads = filled(gpt, c, seed, n_head=n_head, d_k=d_k, bias=bias)
     with_identity(heads)
     d_model = n_head * d_k
     x = draw.normal(seed, 3, 2, d_model)
@@ -141,6 +138,13 @@ def _heads(gpt, seed, *, n_head, d_k, bias=True, dtype=torch.float64, **more):
     }
     config = draw.config(gpt, keywords | more)
     return draw.heat(gpt.attention.MultiHeadAttention(config).to(dtype), seed).eval()
+
+
+def filled(gpt, c, seed, **sizes):
+    """Heads whose matrices hold c everywhere, and whose biases are 0, whatever their shape."""
+    heads = _heads(gpt, seed, **sizes)
+    plain = dict(_heads(gpt, seed, **sizes | {"bias": False}).named_parameters())
+    return draw.load(heads, lambda name, p: torch.full(p.shape, c if name in plain else 0.0))
 
 
 def with_identity(heads):

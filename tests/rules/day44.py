@@ -67,10 +67,10 @@ def a_token_sees_itself(gpt, lead, T, d_k, seed):
 def hidden_keys_get_no_share(gpt, lead, T, d_k, dtype, far, seed):
     """No share of the future, not even when every visible score is a million lower."""
     q, k, _ = qkv(seed, lead, T, d_k, dtype=dtype)
-    if far:  # later keys agree with the query ever more: visible scores from -1e6 downwards
-        q = q.abs() + 0.5
-        slope = torch.arange(T, dtype=dtype).sub(T)[:, None]
-        k = (slope * (1e6 / d_k)).expand(T, d_k) * torch.ones(*lead, T, d_k, dtype=dtype)
+    if far:  # visible scores from -1e6 upwards, and every hidden one above them
+        q = torch.ones_like(q)
+        fall = (T - torch.arange(T, dtype=dtype)) / T  # 1 for the first key, 1 / T for the last
+        k = (-1e6 / d_k**0.5 * fall)[:, None].expand_as(q).contiguous()
     claims.trying(T=T)
     got = weights(gpt, q, k)
     claims.finite(got, axes(got))

@@ -60,21 +60,32 @@ def each_token_gets_root_mean_square_one(gpt, lead, d_model, seed):
     _has_unit_scale(gpt, "RMSNorm", lead, d_model, seed)
 
 
+def _with_gain(norm, kind, x, y, eps=1e-5):
+    """The law with the norm's own gain and bias; stored as w or as w - 1, whichever y speaks for.
+
+    A gain used as 1 + w and started at 0 is the same function of another number (Gemma's way).
+    """
+    numbers = {name: p.double() for name, p in norm.named_parameters()}
+    root, bias = _right(kind, x, eps), numbers.get("bias", 0.0)
+    forms = [root * gain + bias for gain in (numbers["weight"], 1 + numbers["weight"])]
+    return min(forms, key=lambda form: (form - y).detach().abs().nan_to_num().sum().item())
+
+
 def _applies_gain_once(gpt, kind, d_model, dtype, seed, **more):
-    claims.trying(d_model=d_model)
     norm = _norm(gpt, kind, d_model, dtype=dtype, **more)
     names = dict(norm.named_parameters())
     wanted = {"weight", "bias"} if kind == "LayerNorm" and more.get("bias", True) else {"weight"}
     claims.equal(sorted(names), sorted(wanted), "norm_parameters")
-    for name, parameter in names.items():
+    for parameter in names.values():
         claims.shape(parameter, (d_model,))
-        filled = torch.full_like(parameter, 1.0 if name == "weight" else 0.0)
-        claims.close(parameter, filled, axes=("channel",))
+    x = draw.normal(seed + 2, 2, 3, d_model, dtype=dtype, scale=2.0)
+    claims.trying(d_model=d_model)
+    claims.close(norm(x), _right(kind, x.double(), 1e-5), axes=AXES)
     gain, bias = 1 + draw.normal(seed, d_model), draw.normal(seed + 1, d_model)
     draw.load(norm, lambda name, parameter: gain if name == "weight" else bias)
-    x = draw.normal(seed + 2, 2, 3, d_model, dtype=dtype, scale=2.0)
-    want = _right(kind, x.double(), 1e-5) * gain + (bias if "bias" in wanted else 0.0)
-    claims.close(norm(x), want, axes=AXES)
+    y = norm(x)
+    claims.shape(y, x.shape)
+    claims.close(y, _with_gain(norm, kind, x.double(), y), axes=AXES)
 
 
 @rule(
@@ -162,9 +173,8 @@ def a_constant_token_stays_finite(gpt, d_model, value, dtype, seed):
 def a_zero_token_stays_finite(gpt, d_model, value, dtype, seed):
     """A token of zeros gives zeros, with a finite gradient; a constant one gives the gain."""
     norm, y = _survives_constants(gpt, "RMSNorm", d_model, value, dtype, seed)
-    gain = dict(norm.named_parameters())["weight"].detach()
-    sign = torch.tensor(value, dtype=dtype).sign()
-    claims.close(y, (sign * gain).expand(2, 3, d_model), axes=AXES)
+    x = torch.full((2, 3, d_model), value, dtype=torch.float64)
+    claims.close(y, _with_gain(norm, "RMSNorm", x, y), axes=AXES)
 
 
 def _keeps_input_and_dtype(gpt, kind, dtype, scale, seed):
@@ -175,8 +185,8 @@ def _keeps_input_and_dtype(gpt, kind, dtype, scale, seed):
     y = claims.answers(lambda: norm(x), "normalization")
     claims.dtype(y, dtype)
     claims.untouched(x, copy, "x")
-    parameters = {name: p.detach().double() for name, p in norm.named_parameters()}
-    want = _right(kind, x.double(), 1e-5) * parameters["weight"] + parameters.get("bias", 0.0)
+    claims.shape(y, x.shape)
+    want = _with_gain(norm, kind, x.double(), y)
     tolerance = {torch.float16: claims.HALF, torch.bfloat16: claims.BFLOAT}
     claims.close(y, want, tolerance.get(dtype, claims.ROUNDING), AXES)
 
@@ -204,9 +214,10 @@ def _passes_gradient(gpt, kind, lead, d_model, scale, seed):
     along = draw.normal(seed + 1, *lead, d_model)
     leaves = {"x": x} | dict(norm.named_parameters())
     claims.trying(d_model=d_model, scale=scale)
-    law = _right(kind, x, 1e-5) * leaves["weight"] + leaves.get("bias", 0.0)
-    right = claims.gradients(law, leaves, along)
-    for name, gradient in claims.gradients(norm(x), leaves, along).items():
+    y = norm(x)
+    claims.shape(y, x.shape)
+    right = claims.gradients(_with_gain(norm, kind, x, y), leaves, along)
+    for name, gradient in claims.gradients(y, leaves, along).items():
         # statistics in float32 leave rounding of the size of the gradient's largest part
         claims.close(gradient, right[name], 10 * claims.ROUNDING)
 

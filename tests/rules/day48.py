@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests import strategies as draw
 
 from . import claims
-from .day43 import _heads, with_identity
+from .day43 import filled, with_identity
 from .day46 import silence
 from .day47 import stream, table
 from .engine import rule
@@ -179,10 +179,7 @@ def rotary_turns_queries_and_keys_of_every_head(gpt, n_head, d_k, T, seed):
     ``c^2 S_t S_s sum_i 2 cos((t - s) theta_i) / sqrt(d_k)``, however they are laid out.
     """
     c = 0.2
-    heads = _heads(gpt, seed, n_head=n_head, d_k=d_k, positions="rotary")
-    draw.load(
-        heads, lambda name, p: torch.full(p.shape, c) if p.dim() > 1 else torch.zeros(p.shape)
-    )
+    heads = filled(gpt, c, seed, n_head=n_head, d_k=d_k, positions="rotary")
     with_identity(heads)
     x = draw.normal(seed, 2, T, n_head * d_k)
     total = c * x.sum(-1)  # (B, T)
@@ -361,13 +358,15 @@ def matrices_start_small_and_writers_smaller(gpt, keywords, n_layer, d_k, seed):
     }
     torch.manual_seed(seed)
     model = gpt.model.GPT(draw.config(gpt, keywords | size))
+    plain = dict(
+        gpt.model.GPT(draw.config(gpt, keywords | size | {"bias": False})).named_parameters()
+    )
     pooled = []
     for name, parameter in model.named_parameters():
         numbers = parameter.detach().double()
         claims.trying(name=name, n_layer=n_layer)
-        if parameter.dim() < 2:
-            want = 0.0 if name.endswith("bias") else 1.0
-            claims.close(numbers, torch.full_like(numbers, want))
+        if parameter.dim() < 2 or name not in plain:
+            _starts_plain(name, numbers, name not in plain)
             continue
         writes = name.endswith(("out_proj.weight", "w2.weight", "w_down.weight"))
         std = 0.02 / math.sqrt(2 * n_layer) if writes else 0.02
@@ -382,6 +381,15 @@ def matrices_start_small_and_writers_smaller(gpt, keywords, n_layer, d_k, seed):
     # the fourth moment of normal numbers is 3, of uniform ones 1.8; known to sqrt(96 / n)
     spread = 6 * math.sqrt(96 / numbers.numel())
     claims.between(numbers.pow(4).mean().item(), 3 - spread, 3 + spread, "fourth_moment")
+
+
+def _starts_plain(name, numbers, added_by_bias):
+    """Biases start at 0, gains at 1, or at 0 where they are used as 1 + w (day 46 sees which)."""
+    if numbers.dim() >= 2:
+        return  # a bias kept as a matrix: GPT cannot tell it from a weight
+    gain = not added_by_bias and not name.endswith("bias")
+    start = 1.0 if gain and numbers[0] != 0 else 0.0
+    claims.close(numbers, torch.full_like(numbers, start))
 
 
 @rule(
