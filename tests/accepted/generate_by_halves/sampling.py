@@ -29,7 +29,8 @@ def one_more(model, idx, temperature, top_k):
     log_p = F.log_softmax(logits[:, -1].float(), dim=-1)
     if temperature == 0:
         return torch.argmax(log_p, dim=-1, keepdim=True)
-    p = torch.exp(log_p / temperature)  # unnormalised: multinomial divides by the sum
+    surprise = log_p.amax(dim=-1, keepdim=True) - log_p  # 0 for the best, which cannot vanish
+    p = torch.exp(-surprise / temperature)  # unnormalised: multinomial divides by the sum
     if top_k is not None and top_k < p.size(-1):
         p = p * torch.zeros_like(p).scatter(1, p.topk(top_k).indices, 1.0)
     return torch.multinomial(p, 1)

@@ -1,5 +1,5 @@
-"""wpe is a table that returns x plus its first T rows, built from a buffer of positions: the sum
-happens inside.
+"""Blocks are deep copies of one block whose weights are all drawn afresh, and a buffer counts the
+places for wpe.
 """
 
 import copy
@@ -47,17 +47,6 @@ class GPTConfig:
                 raise ValueError(f"unknown word among {self.norm}, {self.mlp}, {self.positions}")
 
 
-class Positions(nn.Embedding):
-    """Adds the vector of each place to the token's vector."""
-
-    def __init__(self, block_size, d_model):
-        super().__init__(block_size, d_model)
-        self.register_buffer("places", torch.arange(block_size), persistent=False)
-
-    def forward(self, x):
-        return x + super().forward(self.places[: x.size(1)]).expand_as(x)
-
-
 class GPT(nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -68,7 +57,8 @@ class GPT(nn.Module):
         first = Block(config)  # the copies are told apart by init_all
         self.blocks = nn.ModuleList(copy.deepcopy(first) for _ in range(config.n_layer))
         if config.positions == "learned":
-            self.wpe = Positions(config.block_size, config.d_model)
+            self.wpe = nn.Embedding(config.block_size, config.d_model)
+            self.register_buffer("places", torch.arange(config.block_size), persistent=False)
         self.wte = nn.Embedding(config.vocab_size, config.d_model)
         self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.init_all(config.n_layer)
@@ -91,7 +81,7 @@ class GPT(nn.Module):
             )
         x = F.embedding(idx, self.wte.weight)
         if "wpe" in self._modules:
-            x = self.wpe(x)
+            x = x + self.wpe(self.places[: x.size(1)]).expand_as(x)
         x = F.dropout(x, self.config.dropout, self.training)
         for i in range(len(self.blocks)):
             x = self.blocks[i](x)
