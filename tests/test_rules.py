@@ -116,6 +116,13 @@ WRONG = {
         "F.cross_entropy(rows,",
         "F.cross_entropy((rows + rows.detach()) / 2,",
     ),
+    "temperature_zero_is_greedy": (
+        "sampling",
+        "if temperature == 0:",
+        "if temperature == 0 and top_k is None:",
+    ),
+    "writing_is_done_in_eval_mode": ("sampling", "    model.eval()\n", ""),
+    "the_gradient_of_a_block_is_its_slope": ("block", "self.ln_2(x)", "self.ln_2(x.detach())"),
     "impossible_draws_are_refused": ("sampling", "if temperature < 0:", "if False:"),
     "a_real_model_writes_its_most_likely_tokens": (
         "sampling",

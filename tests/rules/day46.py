@@ -306,6 +306,17 @@ def the_feed_forward_reads_the_normalised_stream(gpt, keywords, T, seed):
     claims.close(block(x), x + block.mlp(block.ln_2(x)), axes=AXES)
 
 
+@rule(46, "block.Block", rank=1, examples=3, keywords=draw.configs(), seed=draw.seeds)
+def the_gradient_of_a_block_is_its_slope(gpt, keywords, seed):
+    """The input and every tensor of a block are told how the output really changes with them."""
+    block = hot_block(gpt, keywords | {"mlp": keywords["mlp"].replace("relu", "gelu")}, seed)
+    x = draw.normal(seed, 2, 3, keywords["d_model"]).requires_grad_()
+    along = draw.normal(seed + 1, 2, 3, keywords["d_model"]) / 10
+    claims.trying(d_model=keywords["d_model"])
+    leaves = dict(block.named_parameters()) | {"x": x}
+    claims.slope(lambda: (block(x) * along).sum(), leaves, draw.generator(seed))
+
+
 @rule(46, "block.Block", keywords=draw.configs(), dtype=draw.float_dtypes, seed=draw.seeds)
 def a_block_uses_the_norm_of_its_config(gpt, keywords, dtype, seed):
     """ln_1 and ln_2 are two norms of the kind that the config names."""

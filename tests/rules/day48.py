@@ -323,7 +323,7 @@ def tied_means_one_tensor(gpt, keywords, dtype, seed):
 
     check()
     claims.shape(model.lm_head.weight, (keywords["vocab_size"], keywords["d_model"]))
-    claims.equal(getattr(model.lm_head, "bias", None) is None, True, "head_without_bias")
+    claims.equal(getattr(model.lm_head, "bias", None) is not None, False, "head_has_bias")
     other = gpt.model.GPT(draw.config(gpt, keywords)).to(dtype)
     model.load_state_dict(draw.heat(other, seed).state_dict())
     check()

@@ -215,6 +215,18 @@ def impossible_draws_are_refused(gpt):
         claims.is_true(model.training, "other_mode_after_error", "same_mode", name="model")
 
 
+@rule("X", "sampling.generate", rank=1, keywords=draw.configs(), seed=draw.seeds)
+def writing_is_done_in_eval_mode(gpt, keywords, seed):
+    """A model that is found in training writes what it writes in eval mode: nothing is dropped."""
+    model = draw.model(gpt, keywords | {"dropout": 0.5}, seed)
+    idx = draw.tokens(seed, 3, 3, keywords["vocab_size"])
+    claims.trying(steps=4)
+    want = gpt.sampling.generate(model, idx, 4, temperature=0.0)
+    got = gpt.sampling.generate(model.train(), idx, 4, temperature=0.0)
+    claims.shape(got, want.shape)
+    claims.is_true(torch.equal(got, want), "text_dropped", "text_kept")
+
+
 @rule(
     "X",
     "sampling.generate",

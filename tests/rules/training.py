@@ -229,7 +229,10 @@ def a_step_is_that_of_the_whole_batch(gpt, keywords, count, max_norm, stale, see
             parameter.grad = torch.full_like(parameter, 3.0)
     optimizer = PlainSGD(model)
     mode = model.training
-    returned = gpt.training.train_step(model, optimizer, pairs, max_norm)
+    clipping = () if max_norm is None else (max_norm,)
+    returned = gpt.training.train_step(model, optimizer, pairs, *clipping)
+    leaks = isinstance(returned, torch.Tensor) and returned.requires_grad
+    claims.is_true(not leaks, "graph_kept", "graph_freed")
     claims.equal(optimizer.steps, 1, "steps_taken")
     claims.equal(model.training, mode, "mode")
     claims.is_true(
