@@ -1,0 +1,1 @@
+"""The proof that the rules catch every way of breaking the reference."""

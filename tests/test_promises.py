@@ -1,0 +1,210 @@
+"""What the reference promises beyond the laws: places of dropout, texts, defaults, leftovers.
+
+Whoever writes it otherwise may be right as well, so no rule asks for it.
+"""
+
+import os
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from reference import data, sampling, training
+from reference.attention import MultiHeadAttention
+from reference.feedforward import FeedForward, SwiGLU
+from reference.model import GPT, GPTConfig
+from reference.positions import rotary
+
+
+def config(**more):
+    sizes = {"vocab_size": 7, "block_size": 6, "n_layer": 1, "n_head": 2, "d_model": 8}
+    return GPTConfig(**sizes | more)
+
+
+def dropped(module):
+    """What the module's dropout has put out, call by call."""
+    calls = []
+    module.dropout.register_forward_hook(lambda _, given, out: calls.append((given[0], out)))
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("part", "mlp"), [(MultiHeadAttention, "gelu"), (FeedForward, "gelu"), (SwiGLU, "swiglu")]
+)
+def test_dropout_is_the_last_thing_a_sub_layer_does(part, mlp):
+    module = part(config(mlp=mlp, dropout=0.5))
+    calls = dropped(module)
+    out = module(torch.randn(2, 3, 8))
+    assert module.dropout.p == 0.5
+    assert len(calls) == 1
+    assert calls[0][1] is out
+
+
+def test_dropout_acts_on_the_sum_of_the_embeddings():
+    model = GPT(config(dropout=0.5))
+    calls, read = dropped(model), []
+    model.blocks[0].register_forward_pre_hook(lambda _, given: read.append(given[0]))
+    idx = torch.tensor([[1, 2, 3]])
+    model(idx)
+    assert model.dropout.p == 0.5
+    torch.testing.assert_close(calls[0][0], model.wte(idx) + model.wpe.weight[:3], rtol=0, atol=0)
+    assert read[0] is calls[0][1]
+
+
+def test_rotary_keeps_float64_to_its_last_bits():
+    """Turning is multiplying by e^(i angle); 1e-13 is a few hundred units of a float64 near 1."""
+    x = torch.randn(2, 9, 6, dtype=torch.float64)
+    exponents = torch.arange(3, dtype=torch.float64) / 3
+    angles = torch.arange(9, dtype=torch.float64)[:, None] * 10000.0**-exponents
+    want = torch.view_as_complex(x.unflatten(-1, (3, 2))) * torch.polar(
+        torch.ones(9, 3).double(), angles
+    )
+    torch.testing.assert_close(rotary(x), torch.view_as_real(want).flatten(-2), rtol=0, atol=1e-13)
+
+
+def test_text_is_bytes_and_back():
+    tokens = data.encode("añ")
+    assert tokens.dtype == np.uint8
+    assert tokens.tolist() == [97, 0xC3, 0xB1]
+    for kind in (tokens, torch.from_numpy(tokens.astype(np.int64)), tokens.astype(np.int64)):
+        assert data.decode(kind) == "añ"
+    assert data.decode([97, 0xC3]) == "a\N{REPLACEMENT CHARACTER}"
+
+
+def test_the_default_text_is_half_a_megabyte_of_english():
+    text = data.default_text()
+    assert 300_000 < len(text) < 2_000_000
+    assert text.count(" the ") > 1000
+    assert "\nThe" in text
+    assert "XX\nXX" not in text
+
+
+def test_validation_is_the_last_part_and_shares_no_token():
+    tokens = np.arange(50)
+    for share, cut in ((0.1, 45), (0.3, 35)):
+        train, val = data.train_val_split(tokens, share)
+        assert train.tolist() == list(range(cut))
+        assert val.tolist() == list(range(cut, 50))
+    assert len(data.train_val_split(tokens)[1]) == 5
+    assert len(data.train_val_split(np.arange(19))[1]) == 1
+
+
+REFUSALS = [
+    (lambda: config(d_ff=0), "d_ff must be at least 1, found 0"),
+    (lambda: config(norm="batchnorm"), "norm must be one of layernorm, rmsnorm, found 'batchnorm'"),
+    (lambda: config(mlp="tanh"), "mlp must be one of relu, gelu, swiglu, found 'tanh'"),
+    (lambda: config(n_head=3), "d_model 8 is not divisible by n_head 3"),
+    (lambda: config(dropout=1.5), "dropout must be in [0, 1), found 1.5"),
+    (
+        lambda: GPT(config())(torch.zeros(1, 7, dtype=torch.int64)),
+        "7 tokens do not fit into block_size 6",
+    ),
+    (
+        lambda: data.get_batch(np.arange(5), 2, 6),
+        "block_size 6 needs 7 tokens or more, found 5",
+    ),
+    (
+        lambda: rotary(torch.ones(2, 5)),
+        "rotary positions turn pairs of channels: d_k must be even, found 5",
+    ),
+    (
+        lambda: sampling.generate(GPT(config()), torch.tensor([[1]]), 1, temperature=-0.5),
+        "temperature must be 0 or more, found -0.5",
+    ),
+    (
+        lambda: sampling.generate(GPT(config()), torch.tensor([[1]]), 1, top_k=0),
+        "top_k must be 1 or more, found 0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), REFUSALS)
+def test_a_refusal_says_what_was_wanted_and_what_was_found(call, text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        call()
+
+
+def saved(path, **more):
+    model = GPT(config(**more))
+    optimizer = training.configure_optimizer(model, 1e-3, 0.1, (0.9, 0.95))
+    training.save_checkpoint(path, model, optimizer, 3)
+    return model, optimizer
+
+
+def test_the_checkpoint_of_another_config_is_told_apart(tmp_path):
+    path = tmp_path / "run.pt"
+    saved(path)
+    text = f"{path} belongs to another config: n_layer 1 instead of 2, tied True instead of False"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        training.load_checkpoint(path, GPT(config(n_layer=2, tied=False)))
+
+
+def test_a_checkpoint_is_written_beside_itself_and_leaves_nothing(tmp_path, monkeypatch):
+    path, seen = tmp_path / "run.pt", []
+    replace = os.replace
+    monkeypatch.setattr(os, "replace", lambda a, b: (seen.append(str(a)), replace(a, b)))
+    saved(path)
+    assert seen == [f"{path}.part"]
+    assert os.listdir(tmp_path) == ["run.pt"]
+
+    def full(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="no space left"):
+        saved(path)
+    assert os.listdir(tmp_path) == ["run.pt"]
+
+
+def trained(**knobs):
+    """The weights after four steps from one start, as one row of numbers."""
+    torch.manual_seed(1)
+    model = GPT(config())
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(20.0)  # gradients well above norm 1, so that clipping shows
+    torch.manual_seed(2)
+    training.train(model, np.arange(60) % 7, steps=4, batch_size=3, **knobs)
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+DEFAULTS = {
+    "accumulation": 1,
+    "max_lr": 1e-3,
+    "min_lr": 1e-4,
+    "warmup": 0,
+    "decay_steps": 4,
+    "weight_decay": 0.1,
+    "betas": (0.9, 0.95),
+    "max_norm": 1.0,
+}
+
+
+def test_the_defaults_of_training():
+    assert torch.equal(trained(), trained(**DEFAULTS))
+    for name, other in (
+        ("warmup", 2),
+        ("max_norm", None),
+        ("decay_steps", 9),
+        ("betas", (0.8, 0.9)),
+    ):
+        assert not torch.equal(trained(), trained(**{name: other})), name
+
+
+def test_a_checkpoint_every_hundred_steps(tmp_path):
+    path, there = tmp_path / "run.pt", []
+    knobs = {"steps": 102, "batch_size": 1, "checkpoint": path}
+    training.train(
+        GPT(config(block_size=2)),
+        np.arange(9) % 7,
+        after_step=lambda step, loss: there.append(path.exists()),
+        **knobs,
+    )
+    assert there == [False] * 100 + [True] * 2
+
+
+def test_a_token_is_drawn_among_the_best_k():
+    logits = torch.tensor([[0.0, 3.0, 2.0, 1.0]]).repeat(200, 1)
+    torch.manual_seed(0)
+    assert set(sampling.pick(logits, 1.0, 2).flatten().tolist()) == {1, 2}
