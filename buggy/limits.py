@@ -1,0 +1,192 @@
+"""Symptoms at the edges of use: crashes, half precision, eval mode, sampling, the rate's course."""
+
+import math
+
+import numpy as np
+import torch
+
+from .lab import OTHER, TINY, experiment, far_apart, hot, phrase, random_tokens, seen, symptom
+
+CONTEXT = TINY | {"n_layer": 1, "block_size": 8}
+
+
+@symptom(
+    "crash_in_ordinary_use",
+    threshold="any exception",
+    budget="a forward pass, a training step, three greedy and three drawn tokens, in two configs",
+    margin="exact",
+)
+def crash_in_ordinary_use(lab):
+    for name in ("tiny", "other"):
+        for what in ("forward", "step", "writing", "sampling"):
+            error = lab.attempt(what, lambda what=what, name=name: _use(lab, name, what))[1]
+            if error is not None:
+                return seen(True, raises(error), "crash", what=phrase(what), error=_kind(error))
+    return seen(False, 0, "no_crash")
+
+
+def _use(lab, name, what):
+    model = lab.model({"tiny": TINY, "other": OTHER}[name])
+    x, y = random_tokens(TINY["vocab_size"], 2, 3, 7)
+    if what == "forward":
+        model(x)
+    elif what == "step":
+        lab.gpt.training.train_step(model, lab.optimizer(model, 1e-3), [(x, y)], max_norm=1.0)
+    else:
+        lab.gpt.sampling.generate(model, x, 3, temperature=0.0 if what == "writing" else 1.0)
+
+
+def raises(error):
+    """The number of a measurement that ended in an exception."""
+    return f"raises {_kind(error)}"
+
+
+def _kind(error):
+    return type(error).__name__
+
+
+@symptom(
+    "eval_not_deterministic",
+    threshold="any difference",
+    budget="dropout 0.2; two passes in eval mode and two greedy continuations, in two configs",
+    margin="exact: the same operations on the same numbers",
+)
+def eval_not_deterministic(lab):
+    found = [difference_of_two(lab, w, n) for w in ("eval_pass", "writing") for n in (0, 1)]
+    difference = max(found)
+    what = phrase("eval_pass" if max(found[:2]) > 0 else "writing")
+    return seen(difference > 0, difference, "twice", what=what, difference=difference)
+
+
+@experiment
+def difference_of_two(lab, what, which):
+    """How far apart two answers to the same input are."""
+    config = (TINY, OTHER)[which]
+    model = hot(lab.model(config, dropout=0.2, n_layer=1))
+    idx = random_tokens(config["vocab_size"], 4, 9)
+    if what == "eval_pass":
+        with torch.no_grad():
+            return far_apart(model(idx), model(idx))
+    model.train()  # as in the middle of training
+    a, b = (lab.gpt.sampling.generate(model, idx, 6, temperature=0.0) for _ in range(2))
+    return (a != b).float().mean().item()
+
+
+@symptom(
+    "overflow_in_half_precision",
+    threshold="anything infinite or NaN, or an exception",
+    budget="float16: attention, softmax, both norms, the loss, and a whole model",
+    margin="",
+)
+def overflow_in_half_precision(lab):
+    for what in HALF:
+        result, error = lab.attempt(what, lambda what=what: HALF[what](lab.gpt))
+        outcome = raises(error) if error is not None else _strange(result)
+        if outcome:
+            return seen(True, outcome, "overflow", what=phrase(what), outcome=outcome)
+    return seen(False, 0, "no_overflow")
+
+
+def _strange(result):
+    if result.isfinite().all():
+        return ""
+    return "NaN" if result.isnan().any() else "inf"
+
+
+def _half(*size, scale=1.0):
+    return (scale * torch.randn(size)).half()
+
+
+def _half_model(gpt):
+    model = gpt.model.GPT(gpt.model.GPTConfig(**TINY)).half()
+    return model(random_tokens(TINY["vocab_size"], 2, 9)).detach()
+
+
+HALF = {
+    "softmax": lambda gpt: gpt.attention.softmax(20 + _half(4, 9)),
+    "attention": lambda gpt: gpt.attention.attention(
+        _half(2, 2, 9, 8, scale=16), _half(2, 2, 9, 8), _half(2, 2, 9, 8)
+    ),
+    "layernorm": lambda gpt: gpt.normalization.LayerNorm(32).half()(_half(2, 9, 32, scale=300)),
+    "rmsnorm": lambda gpt: gpt.normalization.RMSNorm(32).half()(_half(2, 9, 32, scale=300)),
+    "loss": lambda gpt: gpt.loss.next_token_loss(
+        _half(4, 9, 50, scale=100), random_tokens(50, 4, 9)
+    ),
+    "half_model": _half_model,
+}
+
+
+@symptom(
+    "crash_beyond_context",
+    threshold="an exception while writing, or one that is no ValueError for too long an input",
+    budget="context 8: 11 tokens written from 1 and from 11, and an input of 9",
+    margin="exact",
+)
+def crash_beyond_context(lab):
+    context, new = CONTEXT["block_size"], CONTEXT["block_size"] + 3
+    for prompt in (1, new):
+        error = lab.attempt("context", lambda n=prompt: _write(lab, n, new))[1]
+        if error is not None:
+            what = phrase("write_past", new=new, prompt=prompt)
+            return _context(context, what, error)
+    error = lab.attempt("context", lambda: _read(lab, context + 1))[1]
+    if error is not None and not isinstance(error, ValueError):
+        return _context(context, phrase("too_long", tokens=context + 1), error)
+    return seen(False, 0, "context_works")
+
+
+def _context(context, what, error):
+    return seen(True, raises(error), "context", context=context, what=what, error=_kind(error))
+
+
+def _read(lab, T):
+    return lab.model(CONTEXT)(random_tokens(CONTEXT["vocab_size"], 2, T))
+
+
+def _write(lab, T, new):
+    idx = random_tokens(CONTEXT["vocab_size"], 2, T)
+    return lab.gpt.sampling.generate(lab.model(CONTEXT), idx, new, temperature=0.0)
+
+
+@symptom(
+    "crash_on_short_data",
+    threshold="an exception with one window or three, one that is no ValueError with none",
+    budget="64 rows of 6 tokens from 9, 7 and 6 tokens",
+    margin="a start that is one too large is missed with probability (3/4)^64 = 1e-8",
+)
+def crash_on_short_data(lab):
+    for tokens in (9, 7, 6):
+        error = lab.attempt("short", lambda n=tokens: _draw(lab, n))[1]
+        if error is None or (tokens == 6 and isinstance(error, ValueError)):
+            continue
+        told = {"tokens": tokens, "block_size": 6, "batch": 64, "error": _kind(error)}
+        return seen(True, raises(error), "short", **told)
+    return seen(False, 0, "short_works")
+
+
+def _draw(lab, tokens):
+    return lab.gpt.data.get_batch(np.arange(tokens), 64, 6)
+
+
+@symptom(
+    "learning_rate_leaves_its_course",
+    threshold="0.02 of the highest rate",
+    budget="steps 0 to 30: warm-up 5, decay to step 20, from 1 down to 0.1",
+    margin="",
+)
+def learning_rate_leaves_its_course(lab):
+    rows = []
+    for step in range(31):
+        found = lab.gpt.training.learning_rate(
+            step, warmup=5, decay_steps=20, max_lr=1.0, min_lr=0.1
+        )
+        rows.append((abs(found - course(step)), step, found, course(step)))
+    gap, step, found, wanted = max(rows)
+    return seen(not gap < 0.02, gap, "rate", step=step, found=found, wanted=wanted)
+
+
+def course(step):
+    """Linear to 1 at step 5, half a cosine to 0.1 at step 20, flat after."""
+    if step < 5:
+        return step / 5
+    return 0.1 + 0.45 * (1 + math.cos(math.pi * min(1.0, (step - 5) / 15)))
