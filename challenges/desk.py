@@ -4,6 +4,7 @@ Nothing under test runs before the sheet is complete and sealed. The judged code
 that needs torch run in other processes.
 """
 
+import functools
 import os
 import traceback
 from dataclasses import dataclass, field
@@ -26,10 +27,14 @@ class Options:
 
     no_predictions: bool = False
     again: bool = False
+    plots: bool = False
     verbose: bool = False
     selected: tuple | None = None  # rule ids, when -k or a node id leaves some out
     limit: float | None = None  # seconds a rule
-    on_verdict: object = None
+    judge: object = None  # another judge with the arguments of tests.rules.judge.judge
+    on_verdict: object = (
+        None  # called with the round, the verdict, how many are done, and of how many
+    )
 
 
 @dataclass
@@ -54,7 +59,7 @@ class Round:
     judgement: object = None
     measured: dict | None = None
     accepted: bool = False
-    notes: list = field(default_factory=list)
+    pictures: list = field(default_factory=list)  # lines that name picture files
 
     @property
     def letters(self):
@@ -89,7 +94,7 @@ def _run(challenge, options, say):
     if missing and not sealed and not options.no_predictions:
         text = screens.incomplete(say, round, missing)
         return Outcome(text, UNSOLVED, reason=say("reason.incomplete"))
-    _check_files(round)
+    check_files(round)
     if not missing:
         _seal(round, options.again)
     round.predicted = predictions_of(round.progress.sealed, round.letters)
@@ -114,7 +119,7 @@ def _read_sheets(round):
     return missing
 
 
-def _check_files(round):
+def check_files(round):
     """Every file that was handed out is there and can be read as a module of a GPT package."""
     gone = workspace.missing(round.challenge, workspace.modules(round.challenge, round.faults))
     if gone:
@@ -152,12 +157,12 @@ def _judge(round, options):
     if round.progress.sealed:
         measuring = _measurements(round)
     try:
-        round.judgement = judge(
+        round.judgement = (options.judge or judge)(
             round.challenge.work,
             rules=None if options.selected is None else list(options.selected),
             shrink=True,
             limit=options.limit or _limit(),
-            on_verdict=options.on_verdict,
+            on_verdict=options.on_verdict and functools.partial(options.on_verdict, round),
         )
         _check_judgement(round, options)
         if measuring is None and round.accepted:
@@ -217,6 +222,10 @@ def _note(round):
 
 
 def _tell(round, options, say):
+    if options.plots and round.measured:
+        from . import plot  # only here: it is the desk that plots build on
+
+        round.pictures = plot.faults(say, round)
     full = screens.check(say, round, options, full=True)
     printed = report.printed(say, round)
     files.write(round.challenge.work / workspace.REPORT, plain(full) + printed + "\n")

@@ -69,6 +69,7 @@ class Exercise:
         options = desk.Options(
             no_predictions=option.no_predictions,
             again=option.again,
+            plots=option.plots,
             verbose=option.verbose > 0,
             selected=None if len(rules) == len(rulebook.ids()) else tuple(rules),
             limit=option.limit,
@@ -80,7 +81,7 @@ class Exercise:
             tell_person(self.say("note.one_process"))
         return outcome
 
-    def _progress(self, verdict, done, total):
+    def _progress(self, round, verdict, done, total):
         end = "" if done < total else "\r\033[K"
         print(f"\r{self.say('cli.progress', done=done, total=total)}", end=end, file=sys.stderr)
         sys.stderr.flush()

@@ -87,6 +87,11 @@ def new_folder(path, texts):
             shutil.rmtree(part, ignore_errors=True)
 
 
+def temporary():
+    """A folder that is removed afterwards."""
+    return tempfile.TemporaryDirectory()
+
+
 def sweep(*folders):
     """Remove what a killed run left half written. Call it under the lock."""
     for folder in map(Path, folders):

@@ -42,13 +42,13 @@ class Asking:
             )
             self.stack = stack.pop_all()
 
-    def answer(self):
+    def answer(self, seconds=None):
         """The JSON object. Raises Trouble when there is none: that is our fault."""
-        self.process.wait()
-        self.out.seek(0)
         try:
+            self.process.wait(seconds)
+            self.out.seek(0)
             return json.loads(self.out.read())
-        except ValueError as error:
+        except (ValueError, subprocess.TimeoutExpired) as error:
             self.err.seek(0)
             trace = self.err.read().decode("utf-8", errors="replace")
             raise files.Trouble("our_fault", trace=trace) from error
@@ -74,7 +74,7 @@ class Measurements:
         if self.known is None:
             self.folders = _planted(self.stack, faults)
             if faults:
-                self._ask("symptoms", ["buggy", "measure", "--json", "--many", *self.folders])
+                self._ask("symptoms", ["buggy.symptoms", "--json", *self.folders])
             if challenge.questions:
                 ids = [fault.id for fault in faults]
                 self._ask("keys", ["challenges.keys", challenge.name], ids)

@@ -6,7 +6,7 @@ from . import files, questions, rulebook, workspace
 from .layout import Screen, pad, unbroken, width
 
 BROKEN_LINES = 6
-SIGNS = {"both": ("=", "good"), "missed": ("+", "warn"), "not_seen": ("-", "warn")}
+SIGNS = {"both": "=", "also": "+", "not_seen": "-"}
 
 
 def notes(say, round, options):
@@ -20,6 +20,7 @@ def notes(say, round, options):
     if options.selected is not None:
         total = len(rulebook.ids())
         found.append(say("note.selected", count=len(options.selected), total=total))
+    found += round.pictures
     if round.judgement.printed.strip():
         lines = round.judgement.printed.strip().count("\n") + 1
         path = files.shown(round.challenge.work / workspace.REPORT)
@@ -37,49 +38,57 @@ def torn(say, screen, progress):
 
 
 def compare(round):
-    """For each letter, [(word, ``both``/``missed``/``not_seen``, row)]; missed is measured only."""
+    """For each letter, [(word, ``both``/``also``/``not_seen``, row)]: also is measured only."""
     table = {}
     for letter, symptoms in zip(round.letters, round.measured["symptoms"]):
         said = set(round.predicted[letter].symptoms) if letter in round.predicted else set()
-        shown = {word for word, row in symptoms.items() if row["shown"]}
-        shown = shown or {"no_visible_symptom"}
-        rows = []
-        for word in [*symptoms, "no_visible_symptom"]:
-            if word in said | shown and word not in [row[0] for row in rows]:
-                outcome = "both" if word in said & shown else "missed"
-                outcome = "not_seen" if word not in shown else outcome
-                rows.append((word, outcome, symptoms.get(word, {})))
-        table[letter] = rows
+        rows = [(word, _outcome(word in said, row["shown"]), row) for word, row in symptoms.items()]
+        main = dict(zip(round.letters, round.faults))[letter].symptoms
+        order = [*main, *(word for word in symptoms if word not in main)]
+        rows = [row for row in rows if row[1]]
+        table[letter] = sorted(rows, key=lambda r: (list(SIGNS).index(r[1]), order.index(r[0])))
     return table
 
 
+def _outcome(said, shown):
+    if said:
+        return "both" if shown else "not_seen"
+    return "also" if shown else None
+
+
 def foreseen(round):
-    """For each letter, whether the predicted symptoms are exactly the measured ones."""
+    """For each letter, whether everything that was said of it was seen."""
     return {
-        letter: all(outcome == "both" for _, outcome, _ in rows)
+        letter: "both" in (outcomes := {outcome for _, outcome, _ in rows})
+        and "not_seen" not in outcomes
         for letter, rows in compare(round).items()
     }
 
 
-def measured(say, screen, round):
-    """Predicted beside measured, with the number that was seen."""
+def measured(say, screen, round, brevity):
+    """Predicted beside measured, with the numbers that were seen: all, the first, or none."""
     if round.measured is None or not round.letters:
         return
     screen.add(say("screen.measured"), "title")
     for letter, rows in compare(round).items():
-        label = f"({letter})"
-        for word, outcome, row in rows:
-            sign, style = SIGNS[outcome]
-            left = f"  {label:<3} {sign} {word}"
-            seen = row.get(f"text_{say.lang}", "")
-            line = f"{left}: {seen}" if seen else left
-            if width(line) <= screen.columns:
-                screen.raw(line, style)
-            else:
-                screen.raw(left, style)
-                screen.add(seen, style, first=" " * 8)
-            label = ""
+        words = [unbroken(f"{SIGNS[outcome]} {word}") for word, outcome, _ in rows]
+        sentences = [row[f"text_{say.lang}"] for _, _, row in rows]
+        if brevity:
+            screen.add("  ".join(words), first=f"  ({letter}) ")
+            for sentence in sentences[: 2 - brevity]:
+                screen.add(sentence, "dim", first=" " * 6)
+        else:
+            for i, (word, sentence) in enumerate(zip(words, sentences)):
+                screen.add(word, first=f"  {f'({letter})' if i == 0 else '':<3} ")
+                screen.add(sentence, "dim", first=" " * 8)
     screen.add()
+
+
+def measured_in_short(say, screen, round):
+    """One line for the checks after the first."""
+    if round.measured is not None and round.letters:
+        right = sum(foreseen(round).values())
+        screen.add(say("screen.foreseen", right=right, count=len(round.letters)), "dim")
 
 
 def marks(round):
@@ -133,28 +142,27 @@ def in_words(lang, verdict):
     return "\n".join(part for part in parts if part)
 
 
-def in_short(say, screen, round):
-    """What a first check has told at length, in two lines for the checks after it."""
-    if round.measured is None:
-        return
-    if round.letters:
-        right = sum(foreseen(round).values())
-        screen.add(say("screen.foreseen", right=right, count=len(round.letters)), "dim")
+def answers_in_short(say, screen, round):
+    """Which answers are not right yet, in one line."""
     wrong = [mark.question.id for mark in marks(round) if not mark.right]
     if wrong:
-        names = ", ".join(wrong)
-        screen.add(say("screen.answers_wrong", count=len(wrong), names=names), "dim")
+        screen.add(say("screen.answers_wrong", names=", ".join(wrong)), "dim")
     screen.add()
 
 
 def rules(say, screen, round, room):
     """Every rule in the order of the data flow, one line each; holding ones folded to fit ``room``.
 
-    With no ``room`` nothing is folded.
+    With None for ``room`` nothing is folded, with 0 there is the count alone.
     """
     verdicts = round.judgement.verdicts
     held = sum(verdict["outcome"] == "holds" for verdict in verdicts)
-    screen.add(say("screen.held", held=held, total=len(verdicts)), "title")
+    numbers = {"held": held, "total": len(verdicts)}
+    if room == 0:
+        screen.add(say("screen.held_only", **numbers), "title")
+        screen.add()
+        return
+    screen.add(say("screen.held", **numbers), "title")
     lines = _unfolded(verdicts) if room is None else _folded(verdicts, room - 2)
     for day, left, outcome, count in lines:
         if outcome is None:
@@ -189,11 +197,12 @@ def _folded(verdicts, room):
     return [*lines, (None, "fold.held", None, held)] if held else lines
 
 
-def broken(say, round, like):
-    """The first rule that does not hold, as at most six lines."""
-    verdict, rules_say = round.judgement.first, tell.words(say.lang)
+def broken(say, round, like, verdict=None):
+    """A rule that does not hold, by default the first, as at most six lines."""
+    verdict = verdict or round.judgement.first
     if verdict is None:
         return [say("screen.selected_hold")]
+    rules_say = tell.words(say.lang)
     screen = Screen(like.columns, like.colour)
     day = say("screen.rule_of", day=verdict["day"])
     style = "bad" if verdict["outcome"] == "broken" else "warn"

@@ -122,6 +122,17 @@ def _keep_trace(challenge, trace):
 
 def check(say, round, options, full=False):
     """What a check has found: predictions beside measurements, the rules, the first broken one."""
+    if full:
+        return _check(say, round, options, full=True).text()
+    for brevity in range(4):
+        screen = _check(say, round, options, brevity=brevity)
+        if len(screen.lines) <= LINES:
+            break
+    return screen.text()
+
+
+def _check(say, round, options, full=False, brevity=0):
+    """The screen; the briefer, the more is left to ``-v``."""
     screen = Screen()
     heading(say, screen, round.challenge, *_standing(say, round))
     report.torn(say, screen, round.progress)
@@ -130,20 +141,24 @@ def check(say, round, options, full=False):
     if round.accepted:
         reveal.accepted(say, screen, round, full)
         if full:
-            report.measured(say, screen, round)
+            report.measured(say, screen, round, brevity=0)
             report.answers(say, screen, round)
             report.rules(say, screen, round, None)
-        return screen.text()
+        return screen
     if full or len(round.progress.checks_of_attempt) < 2:
-        report.measured(say, screen, round)
-        report.answers(say, screen, round, right_too=full)
+        report.measured(say, screen, round, brevity=0 if full else 1 + (brevity > 2))
+        if brevity > 1:
+            report.answers_in_short(say, screen, round)
+        else:
+            report.answers(say, screen, round, right_too=full)
     else:
-        report.in_short(say, screen, round)
+        report.measured_in_short(say, screen, round)
+        report.answers_in_short(say, screen, round)
     broken = report.broken(say, round, screen)
-    room = None if full else max(4, LINES - len(screen.lines) - len(broken) - 1)
-    report.rules(say, screen, round, room)
+    room = 0 if brevity else max(4, LINES - len(screen.lines) - len(broken) - 1)
+    report.rules(say, screen, round, None if full else room)
     screen.lines += broken
-    return screen.text()
+    return screen
 
 
 def _standing(say, round):

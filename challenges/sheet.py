@@ -6,12 +6,13 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import files, words
+from buggy import vocabulary
+
+from . import files
 from .files import Trouble
 
 FIELDS = ("day", "symptoms", "because", "confidence")
 DAYS = (43, 44, 45, 46, 47, 48, 49, "X")
-NOTHING = "no_visible_symptom"
 
 
 @dataclass(frozen=True)
@@ -111,13 +112,13 @@ def _symptoms(file, letter, given):
     field = f"[{letter}] symptoms"
     if not isinstance(given, list) or not all(isinstance(word, str) for word in given):
         raise Trouble("field", file=file, field=field, found=given, wanted='["…", "…"]')
-    known = words.symptoms()
+    known = vocabulary.words()
     for word in given:
         if word not in known:
             told = {"file": file, "field": field, "found": word, "near": _near(word, known)}
             raise Trouble("unknown_symptom", **told, known=", ".join(known))
-    if NOTHING in given and len(set(given)) > 1:
-        raise Trouble("nothing_and_something", file=file, field=field, word=NOTHING)
+    if vocabulary.NOTHING in given and len(set(given)) > 1:
+        raise Trouble("nothing_and_something", file=file, field=field, word=vocabulary.NOTHING)
     return tuple(dict.fromkeys(given))
 
 
@@ -138,9 +139,9 @@ def _near(word, known):
 def template(say, challenge, letters, lang):
     """An empty predictions sheet in the chosen language, with every symptom word explained."""
     lines = [f"# {line}".rstrip() for line in say("sheet.head", name=challenge.name).splitlines()]
-    room = max(len(word) for word in words.symptoms())
-    for word in words.symptoms():
-        lines.append(f"#   {word:<{room}}  {words.meaning(word, lang)}")
+    room = max(len(word) for word in vocabulary.words())
+    for word in vocabulary.words():
+        lines.append(f"#   {word:<{room}}  {vocabulary.meaning(word, lang)}")
     lines += ["", f"# closed_book = true    # {say('sheet.closed_book')}"]
     for letter in letters:
         lines += ["", f"[{letter}]", "day = 0", "symptoms = []", 'because = ""', "confidence = 0"]

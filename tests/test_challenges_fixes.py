@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from buggy import overlay
+from buggy import overlay, vocabulary
 from challenges import challenge as challenges
 from challenges import commands, desk, handout, progress, reveal, screens, sheet, words
 from tests.rules.judge import Judgement
@@ -168,7 +168,7 @@ def test_the_search_for_secrets_finds_them():
 
 def symptoms(shown):
     row = {"number": 0.1, "text_en": "0.1 seen", "text_ja": "0.1 でした"}
-    return {word: row | {"shown": word in shown} for word in words.symptoms()}
+    return {word: row | {"shown": word in shown} for word in vocabulary.words()}
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def day49(tmp_path, monkeypatch):
 def round_of(challenge, verdict, say):
     """A check in which that verdict came first and nothing after it held."""
     found = desk.Round(challenge, progress.Progress(challenge), list(FAULTS.values()))
-    everything = sheet.Prediction(43, tuple(words.symptoms()[:3]), "", 3)
+    everything = sheet.Prediction(43, tuple(vocabulary.words()[:3]), "", 3)
     found.predicted = dict.fromkeys("ABCD", everything)
     rest = {"outcome": "broken", "day": 44, "tried": {}, "observed": None, "allowed": None}
     verdicts = [rest | {"rule": rule.id, "day": rule.day} for rule in in_order()]
