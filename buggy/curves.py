@@ -2,7 +2,7 @@
 
 import torch
 
-from . import training_runs, untrained
+from . import attending, training_runs, untrained
 from .lab import TINY, Lab, hot, random_tokens
 
 KINDS = ("loss", "attention", "who_moved", "gradient")
@@ -26,9 +26,9 @@ def loss(lab):
 
 def attention(lab):
     """One head's shares of attention, (T, T), for queries and keys of unit variance."""
-    T = untrained.WIDE["block_size"]
+    T = attending.WIDE["block_size"]
     torch.manual_seed(lab.seed)  # the same queries and keys for every package
-    q, k = torch.randn(2, 1, 4, T, untrained.WIDE["d_model"])
+    q, k = torch.randn(2, 1, 4, T, attending.WIDE["d_model"])
     shares = lab.gpt.attention.attention(q, k, torch.eye(T).expand(1, 4, T, T))
     return {"map": shares[0, 0].tolist()}
 

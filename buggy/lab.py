@@ -87,10 +87,13 @@ def experiment(function):
 
 
 class Lab:
-    """One package on the bench, under one seed."""
+    """One package on the bench, under one seed.
 
-    def __init__(self, package, seed=0):
-        self.gpt, self.seed, self.made = package, seed, {}
+    ``changes`` go into every config: what is true of a fault may depend on depth, tying or width.
+    """
+
+    def __init__(self, package, seed=0, changes=None):
+        self.gpt, self.seed, self.changes, self.made = package, seed, changes or {}, {}
 
     def attempt(self, name, work):
         """(result, None) or (None, exception) of work done under the experiment's own seed."""
@@ -103,9 +106,13 @@ class Lab:
             except BaseException as error:  # a package may even call sys.exit
                 return None, error.with_traceback(None)
 
-    def model(self, keywords, **changes):
+    def config(self, keywords, **more):
+        """The package's own GPTConfig."""
+        return self.gpt.model.GPTConfig(**keywords | more | self.changes)
+
+    def model(self, keywords, **more):
         """A fresh GPT of the package."""
-        return self.gpt.model.GPT(self.gpt.model.GPTConfig(**keywords | changes))
+        return self.gpt.model.GPT(self.config(keywords, **more))
 
     def optimizer(self, model, lr):
         """The package's own optimiser, without decay: only gradients move a weight."""

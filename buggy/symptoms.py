@@ -11,15 +11,17 @@ from pathlib import Path
 
 from tests.rules.words import language
 
-from . import generation, limits, overlay, training_runs, untrained, vocabulary
+from . import attending, generation, limits, overlay, training_runs, untrained, vocabulary
 from .lab import SYMPTOMS, Lab, Measurement, Symptom, seen
 
 __all__ = ["SYMPTOMS", "Measurement", "Symptom", "as_json", "describe", "measure"]
-EXPERIMENTS = (untrained, training_runs, generation, limits)
+EXPERIMENTS = (untrained, attending, training_runs, generation, limits)
 
 
-def measure(package, seed=0, only=None):
+def measure(package, seed=0, only=None, changes=None):
     """Measure a package: ``{word: Measurement}`` for every word, or for those of ``only``.
+
+    The sizes are fixed; ``changes`` ({"tied": False}, say) replace choices of every config.
 
     An exception of the package ends the measurement it happens in, not the others: the number is
     then "raises ...". ``no_visible_symptom`` is shown when none of all the others is.
@@ -28,7 +30,7 @@ def measure(package, seed=0, only=None):
     wanted = vocabulary.words() if only is None else list(only)
     others = [word for word in vocabulary.words() if word != vocabulary.NOTHING]
     needed = others if vocabulary.NOTHING in wanted else wanted
-    lab = Lab(package, seed)
+    lab = Lab(package, seed, changes)
     found = {word: _measure(lab, SYMPTOMS[word]) for word in needed}
     if vocabulary.NOTHING in wanted:
         found[vocabulary.NOTHING] = _nothing(found)

@@ -1,0 +1,93 @@
+"""Symptoms of attention: how it spreads over the tokens, and whether their order counts."""
+
+import math
+
+import torch
+
+from .lab import TINY, experiment, hot, phrase, seen, symptom
+
+WIDE = {"vocab_size": 7, "block_size": 16, "n_layer": 1, "n_head": 1, "d_model": 64, "bias": False}
+
+
+@symptom(
+    "attention_nearly_uniform",
+    threshold="0.04 nats short of uniform",
+    budget="16 tokens, d_k = 64, q and k of unit variance, 64 rows of attention a position",
+    margin="",
+)
+def attention_nearly_uniform(lab):
+    deficit = min(deficits(lab))
+    return seen(deficit < 0.04, deficit, "attention", deficit=deficit)
+
+
+@symptom(
+    "attention_saturated",
+    threshold="1.7 nats short of uniform",
+    budget="16 tokens, d_k = 64, q and k of unit variance, 64 rows of attention a position",
+    margin="",
+)
+def attention_saturated(lab):
+    deficit = max(deficits(lab))
+    return seen(deficit > 1.7, deficit, "attention", deficit=deficit)
+
+
+@experiment
+def deficits(lab):
+    """How far the widest row is from uniform, in nats, in ``attention`` and in the module."""
+    T = WIDE["block_size"]
+    q, k = torch.randn(2, 16, 4, T, lab.config(WIDE).d_model)  # (B, h, T, d_k)
+    shares = lab.gpt.attention.attention(q, k, torch.eye(T).expand(16, 4, T, T))  # (B, h, T, T)
+    found = [_deficit(shares)]
+    whole = module_shares(lab)
+    return found if whole is None else [*found, _deficit(whole)]
+
+
+def module_shares(lab):
+    """The attention of a one-headed module, read off its answers: (B, T, T), or None.
+
+    A token alone gets its own value. A row among many is a mixture of such values, whose shares
+    are found by solving for them: d_model is larger than T.
+    """
+    T, config = WIDE["block_size"], lab.config(WIDE)
+    if config.d_model < T:
+        return None
+    heads = hot(lab.gpt.attention.MultiHeadAttention(config))
+    x = torch.randn(16, T, config.d_model)
+    with torch.no_grad():
+        values = heads(x.flatten(0, 1).unsqueeze(1)).view_as(x).double()  # (B, T, d_model)
+        mixed = heads(x).double()
+    if not (values.isfinite().all() and mixed.isfinite().all()):
+        return None
+    shares = torch.linalg.lstsq(values.mT, mixed.mT).solution.mT  # (B, T, T)
+    strange = (shares @ values - mixed).square().mean() > 1e-4 * mixed.square().mean()
+    return None if strange else shares
+
+
+def _deficit(shares):
+    shares = shares.double().clamp(min=1e-30)
+    shares = shares / shares.sum(-1, keepdim=True)
+    entropy = -(shares * shares.log()).sum(-1)  # (..., T)
+    return math.log(shares.size(-1)) - entropy.flatten(0, -2).mean(0).max().item()
+
+
+@symptom(
+    "order_of_tokens_ignored",
+    threshold="the last logits move by less than 0.001, when weights have unit scale",
+    budget="one block, 8 texts of 8 tokens, learned and rotary positions",
+    margin="",
+)
+def order_of_tokens_ignored(lab):
+    moved = {name: moved_by_order(lab, name) for name in ("learned", "rotary")}
+    name = min(moved, key=moved.get)
+    positions = phrase(name)
+    return seen(moved[name] < 1e-3, moved[name], "order", positions=positions, moved=moved[name])
+
+
+@experiment
+def moved_by_order(lab, positions):
+    """How far the last logits move, in the typical text, when two earlier tokens change places."""
+    idx = torch.stack([torch.randperm(TINY["vocab_size"])[:8] for _ in range(8)])
+    other = idx[:, [1, 0, *range(2, 8)]]
+    model = hot(lab.model(TINY, n_layer=1, positions=positions))
+    with torch.no_grad():
+        return (model(idx)[:, -1] - model(other)[:, -1]).abs().amax(-1).median().item()
