@@ -55,19 +55,28 @@ class Bench:
             self.try_reference(examples=1)
         return [rule for rule in self.rules if self.reaches[rule.id] & set(modules)]
 
-    def rejections(self, edits, *, rules=None, seed=0, examples=None, first=False):
-        """Verdicts, as dicts in order, of the rules that the planted reference breaks.
+    def rejections(self, edits, *, start=overlay.REFERENCE, **choices):
+        """Verdicts, as dicts in order, of the rules that the reference with these edits breaks.
 
-        ``rules`` are ids, by default all that are concerned; ``first`` stops at the first broken
-        one. Raises StaleFault as ``plant`` does.
+        The choices are those of ``folder_rejections``. Raises StaleFault as ``plant`` does.
         """
         with tempfile.TemporaryDirectory() as folder:
-            modules = planting.plant(edits, folder)
-            package = overlay.load(folder)
-            try:
-                return self._rejections(package, modules, rules, seed, examples, first)
-            finally:
-                overlay.unload(package)
+            modules = planting.plant(edits, folder, start)
+            return self.folder_rejections(folder, modules, **choices)
+
+    def folder_rejections(
+        self, folder, modules=None, *, rules=None, seed=0, examples=None, first=False
+    ):
+        """The same for a folder of modules laid over the reference.
+
+        ``rules`` are ids, by default all that are concerned; ``first`` stops at the first broken.
+        """
+        modules = overlay.files(folder) if modules is None else modules
+        package = overlay.load(folder)
+        try:
+            return self._rejections(package, modules, rules, seed, examples, first)
+        finally:
+            overlay.unload(package)
 
     def _rejections(self, package, modules, rules, seed, examples, first):
         broken = []

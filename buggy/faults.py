@@ -96,6 +96,11 @@ def nearest(id):
     return close or [k for k in known if set(id.split("_")) & set(k.split("_"))][:3]
 
 
+def well_named(id):
+    """Two or more words of small letters, joined by _."""
+    return _ID.fullmatch(id) is not None
+
+
 def read(path):
     """A fault from its file. Raises BadFault when the file is ill-formed."""
     path = Path(path)
@@ -130,7 +135,7 @@ def _check_fields(path, table):
 
 def _check_values(path, table):
     wrong = None
-    if not _ID.fullmatch(path.stem):
+    if not well_named(path.stem):
         wrong = ("id", path.stem)
     elif table["day"] not in DAYS:
         wrong = ("day", table["day"])

@@ -16,9 +16,19 @@ from importlib.util import module_from_spec
 from pathlib import Path
 
 REFERENCE = Path(__file__).resolve().parent.parent / "reference"
-JUDGED = (
-    "attention normalization feedforward block positions model data loss sampling training ledger"
-).split()
+JUDGED = [
+    "attention",
+    "normalization",
+    "feedforward",
+    "block",
+    "positions",
+    "model",
+    "data",
+    "loss",
+    "sampling",
+    "training",
+    "ledger",
+]
 
 _numbers = itertools.count()
 _lock = threading.Lock()

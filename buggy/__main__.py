@@ -1,0 +1,186 @@
+"""``python -m buggy``: the catalogue of faults. list | show | measure | check | new | matrix"""
+
+import argparse
+import json
+import os
+import sys
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: its threads do not survive a fork
+
+from . import faults, overlay, planting, telling
+
+
+def main(arguments=None):
+    """Exit status: 0 done, 1 a fault does not prove itself, 2 bad input, 3 our fault."""
+    options = _parser().parse_args(arguments)
+    say = telling.speaker(options.lang)
+    try:
+        return options.run(say, options) or 0
+    except telling.Trouble as trouble:
+        message, found = trouble.message, trouble.found
+    except faults.BadFault as trouble:
+        message, found = _bad_fault(trouble)
+    except planting.StaleFault as trouble:
+        message, found = f"stale.{trouble.message}", trouble.found
+    except overlay.Refused as trouble:
+        message, found = f"refused.{trouble.message}", trouble.found
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    print(say(message, **found), file=sys.stderr)
+    return 2
+
+
+def _bad_fault(trouble):
+    if trouble.message != "unknown":
+        return f"bad_fault.{trouble.message}", trouble.found
+    near = trouble.found["near"]
+    return ("error.unknown" if near else "error.unknown_alone"), trouble.found
+
+
+def _list(say, options):
+    from . import showing
+
+    found = showing.chosen(options.day, options.symptom, options.difficulty, options.real)
+    if options.json:
+        print(showing.as_json([showing.as_dict(fault, say.lang) for fault in found]))
+        return
+    console = telling.console()
+    console.print(showing.table(say, found))
+    real = sum(bool(fault.sources) for fault in found)
+    console.print("\n" + say("list.count", count=len(found), real=real))
+
+
+def _show(say, options):
+    from . import showing
+
+    fault = faults.load(options.id)
+    if options.json:
+        print(showing.as_json(showing.as_dict(fault, say.lang)))
+        return
+    console = telling.console()
+    for line in showing.story(say, fault, options.hints):
+        console.print(line, soft_wrap=not sys.stdout.isatty())
+    if options.plot is not None:
+        for line in _pictures(say, fault, options.plot):
+            console.print(line, markup=False, soft_wrap=True)
+
+
+def _pictures(say, fault, folder):
+    """Sketches for the terminal; with a folder, PNG files there."""
+    from . import measuring, plots
+
+    with measuring.folder_of(fault.id) as planted, measuring.quiet():
+        package = overlay.load(planted)
+        if not folder:
+            return list(plots.sketches(package, lang=say.lang).values())
+        try:
+            paths, told = plots.draw(package, folder, lang=say.lang)
+        except plots.NoPicture:
+            raise telling.Trouble("error.no_matplotlib") from None
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise telling.Trouble("error.unwritable", path=folder, reason=reason) from None
+    return [*(say("matrix.written", path=path) for path in paths), *told]
+
+
+def _measure(say, options):
+    from . import measuring
+
+    if options.many:
+        found = {what: measuring.measured(what, options.seed) for what in options.what}
+    else:
+        found = measuring.measured(options.what[0], options.seed)
+    if options.json:
+        shown = {k: measuring.as_json(m) for k, m in found.items()} if options.many else None
+        print(json.dumps(shown or measuring.as_json(found), ensure_ascii=False))
+        return
+    console = telling.console()
+    for what, measurements in (found if options.many else {options.what[0]: found}).items():
+        console.print(f"[bold]{what}[/]")
+        console.print(measuring.table(say, measurements))
+        for line in measuring.rejected_by(say, what):
+            console.print(line)
+
+
+def _check(say, options):
+    from . import check_command
+
+    return check_command.run(say, options)
+
+
+def _new(say, options):
+    from . import creating
+
+    return creating.run(say, options)
+
+
+def _matrix(say, options):
+    from . import matrix_command
+
+    return matrix_command.run(say, options)
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="python -m buggy", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name, run, help):
+        sub = commands.add_parser(name, help=help, description=help)
+        sub.add_argument("--lang", choices=("en", "ja"), help="language of the sentences")
+        sub.set_defaults(run=run)
+        return sub
+
+    sub = command("list", _list, "the faults, one a line")
+    sub.add_argument("--day", choices=[str(day) for day in faults.DAYS])
+    sub.add_argument("--symptom", metavar="WORD")
+    sub.add_argument("--difficulty", type=int, choices=(1, 2, 3))
+    sub.add_argument("--real", action="store_true", help="only those that somebody reported")
+    sub.add_argument("--json", action="store_true")
+
+    sub = command("show", _show, "one fault: story, diff, rule, symptoms")
+    sub.add_argument("id")
+    sub.add_argument("--hints", action="store_true", help="the ladder of hints too")
+    sub.add_argument(
+        "--plot", metavar="DIR", nargs="?", const="", help="its pictures: sketches, or PNG into DIR"
+    )
+    sub.add_argument("--json", action="store_true")
+
+    sub = command("measure", _measure, "the symptoms of a fault or a folder, with the numbers")
+    sub.add_argument("what", nargs="+", metavar="ID|FOLDER")
+    sub.add_argument("--many", action="store_true", help="several in one process")
+    sub.add_argument("--seed", type=int, default=0, metavar="N")
+    sub.add_argument("--json", action="store_true")
+
+    sub = command("check", _check, "does a fault prove itself?")
+    sub.add_argument("id", nargs="?")
+    sub.add_argument("--all", action="store_true", help="every fault of the catalogue")
+    sub.add_argument("--day", choices=[str(day) for day in faults.DAYS], help="with --all")
+    sub.add_argument("--workers", type=int, metavar="N", help="processes (2)")
+    sub.add_argument("--json", action="store_true")
+
+    sub = command("new", _new, "a catalogue file from five questions, flags, or an edit")
+    sub.add_argument("--id")
+    sub.add_argument("--module", choices=overlay.JUDGED)
+    sub.add_argument("--correct", metavar="TEXT", help="the text of the reference")
+    sub.add_argument("--planted", metavar="TEXT", help="what people write instead")
+    sub.add_argument("--source", metavar="URL", action="append", help="where it happened")
+    sub.add_argument("--title", metavar="TEXT", help="in English")
+    sub.add_argument("--title-ja", metavar="TEXT", help="in Japanese")
+    sub.add_argument("--difficulty", type=int, choices=(1, 2, 3), default=2)
+    sub.add_argument("--from-diff", action="store_true", help="from an edit of reference/")
+
+    sub = command("matrix", _matrix, "faults against rules and against symptoms")
+    sub.add_argument("--out", metavar="DIR", help="CSV, Markdown, HTML and PNG into this folder")
+    sub.add_argument("--pairs", action="store_true", help="all pairs of compatible faults")
+    sub.add_argument("--day", choices=[str(day) for day in faults.DAYS])
+    sub.add_argument("--examples", type=int, metavar="N", help="inputs drawn a rule")
+    sub.add_argument("--workers", type=int, metavar="N", help="processes (2)")
+    sub.add_argument("--json", action="store_true")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
