@@ -38,6 +38,7 @@ CASES = [
     ("gradient_cut", "y = x", ["y = x.detach()"]),
     ("gradient_cut", "n = x.size(1)\nreturn n", []),
     ("gradient_cut", "return g(x, d)", ["return g(x, d).detach()", "return g(x.detach(), d)"]),
+    ("gradient_cut", "with torch.no_grad():\n    return g(x)", []),
     ("argument_changed_in_place", "x - 1", ["x.sub_(1)"]),
     ("argument_changed_in_place", "a - 1", []),
     ("argument_changed_in_place", "x.exp()", ["x.exp_()"]),

@@ -208,3 +208,13 @@ def test_a_token_is_drawn_among_the_best_k():
     logits = torch.tensor([[0.0, 3.0, 2.0, 1.0]]).repeat(200, 1)
     torch.manual_seed(0)
     assert set(sampling.pick(logits, 1.0, 2).flatten().tolist()) == {1, 2}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_a_cold_draw_overflows_in_no_dtype(dtype):
+    """100 / 0.001 is more than float16 can hold; the draw must still be the larger logit."""
+    logits = torch.tensor([[99.0, 100.0]], dtype=dtype)
+    before = logits.clone()
+    assert sampling.pick(logits, 1e-3, 1).tolist() == [[1]]
+    assert sampling.pick(logits, 1e-3, None).tolist() == [[1]]
+    assert torch.equal(logits, before)

@@ -14,6 +14,7 @@ class Place:
 
     modules: frozenset
     docstrings: frozenset
+    gradients: bool = True
     parameters: frozenset = frozenset()
     tensors: frozenset = frozenset()
     unseen: bool = True
@@ -22,7 +23,7 @@ class Place:
 
     def flows(self, node):
         """The node is computed from a tensor parameter: a gradient may flow through it."""
-        return _computed_from(node, self.tensors)
+        return self.gradients and _computed_from(node, self.tensors)
 
     def enter(self, field, child):
         """The place inside ``child``, which its parent holds as ``field``."""
@@ -42,7 +43,7 @@ class Place:
 
 def walk(tree):
     """All (node, place) pairs but docstrings and the insides of f-strings, whose columns lie."""
-    yield from _descend(tree, Place(_modules(tree), _docstrings(tree)))
+    yield from _descend(tree, Place(_modules(tree), _docstrings(tree), _has_gradients(tree)))
 
 
 def _descend(node, place):
@@ -65,6 +66,11 @@ def _modules(tree):
         for alias in node.names
         if isinstance(node, ast.Import) or alias.name in ("nn", "functional", "topics")
     )
+
+
+def _has_gradients(tree):
+    """A module that works under ``torch.no_grad`` has no gradients to cut."""
+    return "no_grad" not in {getattr(node, "attr", "") for node in ast.walk(tree)}
 
 
 def _docstrings(tree):
