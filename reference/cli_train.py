@@ -20,7 +20,7 @@ from .model import GPT
 from .training import train
 
 VOCAB_SIZE = 256  # the tokens are bytes
-VALIDATION_WINDOWS = 256
+VALIDATION_WINDOWS = 1024
 
 
 def main(options, words, console):
