@@ -30,10 +30,18 @@ class Edit:
 
 def apply(edit, source):
     """The source with the edit made. Raises StaleFault unless ``correct`` occurs exactly once."""
-    count = source.count(edit.correct)
+    count = occurrences(edit.correct, source)
     if count != 1:
         raise StaleFault("anchor", module=edit.module, correct=edit.correct, count=count)
     return source.replace(edit.correct, edit.planted)
+
+
+def occurrences(text, source):
+    """How often the text stands in the source, overlapping places counted."""
+    count, at = 0, source.find(text)
+    while at >= 0:
+        count, at = count + 1, source.find(text, at + 1)
+    return count
 
 
 def plant(edits, folder=None, start=REFERENCE):
