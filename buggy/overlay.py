@@ -144,6 +144,8 @@ def _looks_like_a_module(entry):
 def _check_source(path):
     try:
         tree = ast.parse(path.read_bytes(), filename=str(path))
+    except OSError as error:
+        raise Refused("unreadable", file=path.name, reason=error.strerror) from None
     except (SyntaxError, ValueError) as error:  # ValueError: NUL bytes
         line = getattr(error, "lineno", None) or 1
         reason = getattr(error, "msg", None) or str(error)

@@ -45,7 +45,9 @@ class Judgement:
     @property
     def first(self):
         """The first verdict that does not hold, or None."""
-        return next((v for v in self.verdicts if v["outcome"] != "holds"), None)
+        bad = [verdict for verdict in self.verdicts if verdict["outcome"] != "holds"]
+        asked = [verdict for verdict in bad if verdict["observed"] != "not_asked"]
+        return next(iter(asked or bad), None)
 
 
 class _Worker:
