@@ -30,14 +30,18 @@ def japanese_font():
 
 
 def draws(path, letters):
-    """Whether the font file has a glyph for every letter."""
+    """Whether the font file has a glyph of its own for every letter.
+
+    matplotlib's last resort draws one box for all letters of a script.
+    """
     from matplotlib.ft2font import FT2Font
 
     try:
         font = FT2Font(str(path))
-        return all(font.get_char_index(ord(letter)) for letter in letters)
+        glyphs = {letter: font.get_char_index(ord(letter)) for letter in letters}
     except (OSError, RuntimeError):
         return False
+    return all(glyphs.values()) and len(set(glyphs.values())) == len(glyphs)
 
 
 def _carried():

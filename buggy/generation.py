@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from .lab import experiment, phrase, seen, symptom
-from .training_runs import COUNTING, counted, ending, on_counting
+from .training_runs import COUNTING, LEARNT, counted, ending, on_counting
 
 PROMPT, NEW = 3, 16  # 3 + 16 tokens: well past the context of 8
 SURE = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5])  # logits with known odds
@@ -37,7 +37,7 @@ def _next(idx):
     "generation_ignores_or_repeats_the_prompt",
     threshold="0.9 of the tokens right of a model rigged to count, 0.2 of one that claims to have "
     "learnt it",
-    budget="16 greedy tokens from each of 24 prompts of 3, past the context; 45 steps of counting",
+    budget="16 greedy tokens from each of 24 prompts of 3, past the context; 60 steps of counting",
     margin="",
 )
 def generation_ignores_or_repeats_the_prompt(lab):
@@ -45,7 +45,7 @@ def generation_ignores_or_repeats_the_prompt(lab):
     rigged, learnt = (right(lab, model) for model in ("rigged", "learnt"))
     if rigged < 0.9:
         return _writing(lab, True, rigged, "rigged")
-    if not loss < 1.0:
+    if not loss < LEARNT:
         return seen(False, loss, "not_learnt", loss=loss)
     return _writing(lab, learnt < 0.2, learnt, "learnt")
 

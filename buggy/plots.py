@@ -130,6 +130,7 @@ def _maps(figure, ours, right, say, bar, xlabel, ylabel, high=None):
     known = [np.array(n["map"]) for n in (ours, right) if "map" in n]
     high = high or max([float(m[np.isfinite(m)].max(initial=0)) for m in known] + [1e-9])
     for axes, numbers, name in zip(panels, (ours, right), ("yours", "reference")):
+        axes.locator_params(integer=True)
         axes.set(title=say(f"plot.{name}"), xlabel=xlabel)
         image = _map(axes, np.array(numbers.get("map", [[np.nan]])), high)
         if "raises" in numbers:

@@ -11,11 +11,20 @@ from pathlib import Path
 
 from tests.rules.words import language
 
-from . import attending, generation, limits, overlay, training_runs, untrained, vocabulary
+from . import (
+    attending,
+    generation,
+    half_precision,
+    limits,
+    overlay,
+    training_runs,
+    untrained,
+    vocabulary,
+)
 from .lab import SYMPTOMS, Lab, Measurement, Symptom, seen
 
 __all__ = ["SYMPTOMS", "Measurement", "Symptom", "as_json", "describe", "measure"]
-EXPERIMENTS = (untrained, attending, training_runs, generation, limits)
+EXPERIMENTS = (untrained, attending, training_runs, generation, limits, half_precision)
 
 
 def measure(package, seed=0, only=None, changes=None):

@@ -161,10 +161,14 @@ def change_by_a_silent_block(lab, name):
     margin="",
 )
 def early_layers_starved_of_gradient(lab):
-    norms = gradient_norms(lab, DEEP)
-    first, largest = norms["blocks.0"], max(norms.values())
-    share = first / largest if largest > 0 else 0.0
-    return seen(share < 0.05, share, "gradient", share=share, n_layer=DEEP)
+    n_layer = lab.config(TINY, n_layer=DEEP).n_layer
+    norms = gradient_norms(lab, n_layer)
+    share = norms["blocks.0"] / max(*norms.values(), 1e-30) if _finite(norms) else math.nan
+    return seen(share < 0.05, share, "gradient", share=share, n_layer=n_layer)
+
+
+def _finite(norms):
+    return all(map(math.isfinite, norms.values()))
 
 
 @experiment

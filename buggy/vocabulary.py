@@ -11,23 +11,24 @@ NOTHING = "no_visible_symptom"
 
 
 @cache
-def _table():
-    return tomllib.loads(MESSAGES.read_text(encoding="utf-8"))["symptom"]
+def tables():
+    """Everything in the file of messages."""
+    return tomllib.loads(MESSAGES.read_text(encoding="utf-8"))
 
 
 def words():
     """Every word, in the order in which a person meets the symptoms; the last is NOTHING."""
-    return list(_table())
+    return list(tables()["symptom"])
 
 
 def name(word, lang="en"):
     """The symptom in a few words of the language. The word itself is never translated."""
-    return _table()[word]["name"][lang]
+    return tables()["symptom"][word]["name"][lang]
 
 
 def meaning(word, lang="en"):
     """What the word stands for, in one short sentence."""
-    return _table()[word]["meaning"][lang]
+    return tables()["symptom"][word]["meaning"][lang]
 
 
 def sentence(text, lang="en"):
