@@ -8,7 +8,7 @@ from pathlib import Path
 
 from buggy import faults, overlay, planting
 
-from . import handout
+from . import handout, rulebook
 from .files import Trouble
 
 HERE = Path(__file__).resolve().parent
@@ -44,6 +44,11 @@ class Challenge:
     def marked(self):
         """Whether the planted lines carry their letters."""
         return self.table.get("marked", True)
+
+    @property
+    def rules(self):
+        """The ids of the rules that judge it: all in a hunt, those of ``judged`` in a drill."""
+        return rulebook.ids(None if self.levels else self.table.get("judged", []))
 
     @property
     def questions(self):
@@ -84,6 +89,8 @@ def choose(challenge, level=1, seed=None):
 
     Raises Trouble when there is no such level.
     """
+    if not challenge.levels:
+        return []  # a drill
     if not 1 <= level <= len(challenge.levels):
         raise Trouble("no_level", level=level, levels=len(challenge.levels), name=challenge.name)
     table = challenge.levels[level - 1]

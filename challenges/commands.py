@@ -7,9 +7,8 @@ from . import files, ledger, screens, workspace
 from . import reveal as reveals
 from . import status as statuses
 from .desk import Round
-from .exercise import tell_person
 from .files import Trouble
-from .layout import Screen, unbroken
+from .layout import Screen, tell_person, unbroken
 from .progress import Progress, predictions_of
 
 DECLINED = 1

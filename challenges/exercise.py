@@ -6,34 +6,38 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from . import challenge as challenges
-from . import desk, report, rulebook, status
+from . import desk, questions, status
+from .layout import tell_person
 
 ONE_PROCESS = pytest.StashKey()
 
 
 class ChallengeFile(pytest.File):
-    """A ``challenge.toml``: one item a rule."""
+    """A ``challenge.toml``: one item a rule, and one a question where the sheet is the exercise."""
 
     def collect(self):
-        for rule in rulebook.rules_in_order():
-            yield RuleItem.from_parent(self, name=rule.id)
+        for name in names(challenges.read(self.path.parent)):
+            yield Judged.from_parent(self, name=name)
+
+
+def names(challenge):
+    """The names of the items of a challenge."""
+    asked = [] if challenge.levels else [question.id for question in questions.load(challenge)]
+    return asked + challenge.rules
 
 
 class NotHolding(Exception):
-    """A rule does not hold; the text is what JUnit XML and pytest's own report show."""
+    """What JUnit XML and pytest's own report show of an item that does not hold."""
 
 
-class RuleItem(pytest.Item):
-    """One rule; its verdict was found before the items run."""
+class Judged(pytest.Item):
+    """A rule or a question; what came of it was found before the items run."""
 
     def runtest(self):
-        exercise = self.config.pluginmanager.get_plugin("exercise")
-        outcome = exercise.outcomes[self.path.parent]
-        verdict = outcome.verdicts.get(self.name)
-        if verdict is None:
-            raise NotHolding(outcome.reason)
-        if verdict["outcome"] != "holds":
-            raise NotHolding(report.in_words(exercise.say.lang, verdict))
+        outcome = self.config.pluginmanager.get_plugin("exercise").outcomes[self.path.parent]
+        failure = outcome.failures.get(self.name, outcome.reason)
+        if failure:
+            raise NotHolding(failure)
 
     def repr_failure(self, excinfo, style=None):
         if isinstance(excinfo.value, NotHolding):
@@ -57,21 +61,22 @@ class Exercise:
             return
         chosen = {}
         for item in session.items:
-            if isinstance(item, RuleItem):
+            if isinstance(item, Judged):
                 chosen.setdefault(item.path.parent, []).append(item.name)
-        for folder, rules in chosen.items():
-            self.outcomes[folder] = self._run(challenges.read(folder), rules)
+        for folder, items in chosen.items():
+            self.outcomes[folder] = self._run(challenges.read(folder), items)
         if not chosen:
             tell_person(status.overview(self.say))
 
-    def _run(self, challenge, rules):
+    def _run(self, challenge, chosen):
         option = self.config.option
+        rules = [rule for rule in challenge.rules if rule in chosen]
         options = desk.Options(
             no_predictions=option.no_predictions,
             again=option.again,
             plots=option.plots,
             verbose=option.verbose > 0,
-            selected=None if len(rules) == len(rulebook.ids()) else tuple(rules),
+            selected=None if len(chosen) == len(names(challenge)) else tuple(rules),
             limit=option.limit,
             on_verdict=self._progress if sys.stderr.isatty() else None,
         )
@@ -128,12 +133,3 @@ class QuietReporter(TerminalReporter):
 
     def pytest_sessionfinish(self, session, exitstatus):
         self.summary_errors()
-
-
-def tell_person(text):
-    """Print, also where the terminal's encoding lacks a character."""
-    try:
-        print(text, flush=True)
-    except UnicodeEncodeError:
-        encoding = sys.stdout.encoding
-        print(text.encode(encoding, errors="replace").decode(encoding), flush=True)

@@ -135,3 +135,12 @@ def colours(stream=None):
     """Whether to colour: on a terminal only, and never with NO_COLOR."""
     stream = sys.stdout if stream is None else stream
     return "NO_COLOR" not in os.environ and stream.isatty()
+
+
+def tell_person(text):
+    """Print, also where the terminal's encoding lacks a character."""
+    try:
+        print(text, flush=True)
+    except UnicodeEncodeError:
+        encoding = sys.stdout.encoding
+        print(text.encode(encoding, errors="replace").decode(encoding), flush=True)

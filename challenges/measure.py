@@ -16,7 +16,7 @@ from pathlib import Path
 import buggy
 from buggy import overlay, planting
 
-from . import files
+from . import files, questions
 from .ledger import fingerprint
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,38 +64,48 @@ class Asking:
 
 
 class Measurements:
-    """The symptoms of each fault and the keys of the sheet, under way or kept from before."""
+    """The symptoms of each fault and the marks of the answers, under way or kept from before.
 
-    def __init__(self, challenge, faults, cache):
-        self.cache, self.key = Path(cache), _key(faults)
-        self.known = _kept(self.cache, self.key, len(faults))
-        self.asked = {}
-        self.stack = contextlib.ExitStack()
-        if self.known is None:
+    Of the answers only the outcome is kept, never a key.
+    """
+
+    def __init__(self, challenge, faults, given, cache):
+        self.questions, self.given, self.cache = questions.load(challenge), given, Path(cache)
+        self.stack, self.asked = contextlib.ExitStack(), {}
+        self.key = _key(faults)
+        self.kept = _kept(self.cache, self.key, len(faults))
+        if "symptoms" not in self.kept:
             self.folders = _planted(self.stack, faults)
             if faults:
                 self._ask("symptoms", ["buggy.symptoms", "--json", *self.folders])
-            if challenge.questions:
-                ids = [fault.id for fault in faults]
-                self._ask("keys", ["challenges.keys", challenge.name], ids)
+        self.answers = fingerprint(json.dumps(given, sort_keys=True, default=str))
+        if self.questions and self.kept.get("answers") != self.answers:
+            ids = [fault.id for fault in faults]
+            self._ask("keys", ["challenges.keys", challenge.name], ids)
 
     def _ask(self, name, command, given=None):
         self.asked[name] = Asking(command, given)
         self.stack.callback(self.asked[name].close)
 
     def result(self):
-        """``{"symptoms": [{word: {"shown", …}} for each fault], "keys", "mistakes"}``.
+        """``{"symptoms": [{word: {"shown", …}} for each fault], "marks": [Mark]}``.
 
         Raises Trouble when a measuring process fails: that is our fault.
         """
-        if self.known is None:
-            told = {name: asking.answer() for name, asking in self.asked.items()}
-            symptoms = told.get("symptoms", {})
-            symptoms = [symptoms[folder] for folder in self.folders]
-            self.known = {"symptoms": symptoms, "keys": {}, "mistakes": {}} | told.get("keys", {})
-            kept = {"key": self.key} | self.known
+        told = {name: asking.answer() for name, asking in self.asked.items()}
+        kept = {"key": self.key, "symptoms": self.kept.get("symptoms")}
+        if kept["symptoms"] is None:
+            kept["symptoms"] = [told["symptoms"][folder] for folder in self.folders]
+        if "keys" in told:
+            marks = questions.mark_all(self.questions, self.given, told["keys"], kept["symptoms"])
+        else:
+            outcomes = self.kept.get("outcomes", {})
+            marks = questions.marked(self.questions, self.given, outcomes)
+        kept["answers"] = self.answers
+        kept["outcomes"] = {mark.question.id: mark.outcome for mark in marks}
+        if kept != self.kept:
             files.write(self.cache, json.dumps(kept, ensure_ascii=False, indent=1))
-        return self.known
+        return {"symptoms": kept["symptoms"], "marks": marks}
 
     def close(self):
         """End what is still under way and remove what was made for it."""
@@ -132,11 +142,12 @@ def _key(faults):
 
 
 def _kept(path, key, count):
-    """The results of an earlier run, if they are still of the same things."""
+    """The results of an earlier run, if they are still of the same things; else {}."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        shown = [row["shown"] for symptoms in kept["symptoms"] for row in symptoms.values()]
-        whole = kept.pop("key") == key and len(kept["symptoms"]) == count and shown is not None
-        return kept if whole and kept["keys"] is not None else None
+        rows = [row for symptoms in kept["symptoms"] for row in symptoms.values()]
+        whole = all({"shown", "text_en", "text_ja"} <= set(row) for row in rows)
+        whole = whole and all(isinstance(o, str) for o in kept["outcomes"].values())
+        return kept if whole and kept["key"] == key and len(kept["symptoms"]) == count else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+        return {}

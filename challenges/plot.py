@@ -2,10 +2,10 @@
 
 from buggy import planting
 
-from . import desk, files
-from .exercise import tell_person
-from .layout import Screen
+from . import files
+from .layout import Screen, tell_person
 from .measure import Asking
+from .rounds import Round, check_files
 
 SECONDS = 180
 # Which picture shows a symptom best; the others are seen in the loss.
@@ -22,8 +22,8 @@ def main(say, progress):
     """Draw the learner's own model: PNG files beside the work, sketches in the terminal."""
     if progress.sealed is None and not progress.checks:
         raise files.Trouble("predict_first", folder=files.shown(progress.challenge.folder))
-    round = desk.Round(progress.challenge, progress, progress.faults())
-    desk.check_files(round)
+    round = Round(progress.challenge, progress, progress.faults())
+    check_files(round)
     drawn = _draw(say, progress.challenge.work, progress.challenge.work / "plots")
     tell_person("\n\n".join(drawn["sketches"].values()))
     screen = Screen()

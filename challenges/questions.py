@@ -12,6 +12,7 @@ from . import files, forms, layout, sheet
 from .files import Trouble
 
 COLUMNS = 88
+LETTERS = "ABCDEFGH"
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,22 @@ def value(question, given):
     if not set(words) <= set(question.options) or (question.kind == "one_of" and len(words) != 1):
         raise forms.Unreadable
     return words
+
+
+def mark_all(questions, given, told, symptoms):
+    """Every answer held to its key: computed, or the letters of the faults that show a symptom."""
+    keys = dict(told["keys"])
+    for question in questions:
+        if question.symptom:
+            shown = [row[question.symptom]["shown"] for row in symptoms]
+            keys[question.id] = [letter for letter, seen in zip(LETTERS, shown) if seen]
+    mistakes = told["mistakes"]
+    return [mark(q, given.get(q.id), keys[q.id], mistakes.get(q.id, {})) for q in questions]
+
+
+def marked(questions, given, outcomes):
+    """The marks of answers that have not changed since they were held to their keys."""
+    return [Mark(q, outcomes.get(q.id, "open"), given.get(q.id)) for q in questions]
 
 
 def mark(question, given, key, mistaken):

@@ -2,7 +2,7 @@
 
 from tests.rules import tell
 
-from . import files, questions, rulebook, workspace
+from . import files, workspace
 from .layout import Screen, pad, unbroken, width
 
 BROKEN_LINES = 6
@@ -13,12 +13,12 @@ def notes(say, round, options):
     """What must be said before anything else: skipped predictions, an update."""
     progress = round.progress
     found = []
-    if progress.sealed is None:
+    if progress.sealed is None and round.letters:
         found.append(say("note.unpredicted"))
     if progress.updated:
         found.append(say("note.updated_solved" if progress.accepted else "note.updated"))
     if options.selected is not None:
-        total = len(rulebook.ids())
+        total = len(round.challenge.rules)
         found.append(say("note.selected", count=len(options.selected), total=total))
     found += round.pictures
     if round.judgement.printed.strip():
@@ -92,19 +92,8 @@ def measured_in_short(say, screen, round):
 
 
 def marks(round):
-    """The learner's answers, each held to its key; none before there are keys."""
-    asked = questions.load(round.challenge)
-    if round.measured is None or not asked:
-        return []
-    keys = dict(round.measured["keys"])
-    for question in asked:
-        if question.symptom:
-            rows = zip(round.letters, round.measured["symptoms"])
-            keys[question.id] = [x for x, row in rows if row[question.symptom]["shown"]]
-    mistakes = round.measured["mistakes"]
-    return [
-        questions.mark(q, round.given.get(q.id), keys[q.id], mistakes.get(q.id, {})) for q in asked
-    ]
+    """The learner's answers, each held to its key; none before anything is measured."""
+    return round.measured["marks"] if round.measured else []
 
 
 def answers(say, screen, round, right_too=True):
@@ -217,7 +206,7 @@ def broken(say, round, like, verdict=None):
         ("tried", tell.tried(rules_say, verdict)),
         ("observed", observed),
         ("said", _said(say, round, verdict)),
-        ("next", say("broken_next.command", command=command)),
+        ("next", say("broken_next.command", command=command) if round.letters else ""),
     ]
     rows = [(say(f"broken.{label}"), text) for label, text in rows if text]
     room = max(width(label) for label, _ in rows)

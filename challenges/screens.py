@@ -39,7 +39,7 @@ def first(say, progress):
     screen.labelled(say("step.check"), unbroken(command), room)
     screen.labelled("", say("screen.rules", count=len(rulebook.ids())), room)
     screen.add()
-    _links(say, screen, challenge, room)
+    links(say, screen, challenge, room)
     return screen.text()
 
 
@@ -57,7 +57,8 @@ def _print(path):
     return ledger.fingerprint(path.read_bytes())[:8]
 
 
-def _links(say, screen, challenge, room):
+def links(say, screen, challenge, room):
+    """The README, and the same screen in the other language."""
     other = "ja" if say.lang == "en" else "en"
     readme = challenge.folder / ("README.ja.md" if say.lang == "ja" else "README.md")
     if readme.is_file():
@@ -94,7 +95,9 @@ def trouble(say, error, challenge=None):
     found = dict(error.found)
     if error.message == "refused":
         folder = files.shown(challenge.work)
-        screen.add(tell.refusal(tell.words(say.lang), found["refused"]))
+        message, numbers = found["refused"]
+        numbers = dict(numbers) | ({"folder": folder} if "folder" in numbers else {})
+        screen.add(tell.refusal(tell.words(say.lang), (message, numbers)))
         screen.add(say("trouble.where", folder=folder))
     elif error.message == "our_fault":
         screen.add(say("trouble.our_fault", where=_keep_trace(challenge, found["trace"])))

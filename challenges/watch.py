@@ -14,8 +14,7 @@ import time
 from tests.rules import judge as judging
 
 from . import desk, files, measure, report, rulebook
-from .exercise import tell_person
-from .layout import Screen
+from .layout import Screen, tell_person
 
 EVERY = 0.3  # seconds between two looks at the folder
 WATCHED = (".py", ".toml")
@@ -54,10 +53,11 @@ class Watcher:
         tell_person(f"\n{now}  {', '.join(names)}".rstrip())
         self.outcomes, self.told, self.begun = {}, False, time.monotonic()
         outcome = desk.run(self.challenge, self.options, self.say)
-        if outcome.status == desk.SOLVED or not outcome.verdicts:
+        drill = not self.challenge.levels
+        if drill or outcome.status == desk.SOLVED or not outcome.failures:
             tell_person(outcome.text)
         else:
-            self._summary(outcome.verdicts)
+            self._summary(outcome.failures)
         return outcome.status == desk.SOLVED
 
     def _early(self, round, verdict, done, total):
@@ -75,11 +75,11 @@ class Watcher:
         self.told = True
         tell_person("\n".join(report.broken(self.say, round, Screen(), self.outcomes[rule])))
 
-    def _summary(self, verdicts):
+    def _summary(self, failures):
         """How many hold, and which rules a save has mended or broken."""
-        held = {rule for rule, verdict in verdicts.items() if verdict["outcome"] == "holds"}
+        held = {rule for rule, failure in failures.items() if not failure}
         seconds = f"{time.monotonic() - self.begun:.1f}"
-        numbers = {"held": len(held), "total": len(verdicts), "seconds": seconds}
+        numbers = {"held": len(held), "total": len(failures), "seconds": seconds}
         tell_person(self.say("watch.held", **numbers))
         if self.held is not None:
             for key, rules in (("mended", held - self.held), ("broke", self.held - held)):
@@ -120,7 +120,8 @@ class Warm:
                 return judging.Judgement(verdicts, tuple(refused) if refused else None, printed)
             if "rule" in item:
                 found[item["rule"]] = item
-                on_verdict(item, len(found), len(wanted))
+                if on_verdict:
+                    on_verdict(item, len(found), len(wanted))
         raise files.Trouble("our_fault", trace="the warm interpreter ended")
 
     def close(self):

@@ -20,6 +20,9 @@ CHANGED = (files.Trouble, catalogue.BadFault, planting.StaleFault, handout.NoPla
 def modules(challenge, faults):
     """``{module: text}`` of the files that the learner is given."""
     texts = handout.sources(faults, challenge.marked) if faults else {}
+    if challenge.table.get("files") == "all":
+        for name in overlay.JUDGED:
+            texts.setdefault(name, (overlay.REFERENCE / f"{name}.py").read_text("utf-8"))
     for name in challenge.table.get("empty", []):
         module, function = name.split(".")
         source = texts.get(module) or (overlay.REFERENCE / f"{module}.py").read_text("utf-8")

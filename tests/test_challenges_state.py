@@ -10,7 +10,7 @@ import time
 import pytest
 
 from challenges import challenge as challenges
-from challenges import desk, files, ledger, words, workspace
+from challenges import desk, files, hunt, ledger, words, workspace
 from challenges.progress import Progress
 from tests.rules.judge import Judgement
 from tests.scripted import ROOT, Learner
@@ -204,8 +204,8 @@ def judged(monkeypatch):
         def close(self):
             pass
 
-    monkeypatch.setattr(desk, "judge", judge)
-    monkeypatch.setattr(desk, "Measurements", Nothing)
+    monkeypatch.setattr(hunt, "judge", judge)
+    monkeypatch.setattr(hunt, "Measurements", Nothing)
 
 
 def fill_in(challenge):
@@ -304,7 +304,7 @@ def test_a_fault_of_ours_is_no_verdict(day49, say, judged, monkeypatch):
     def crash(*arguments, **keywords):
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(desk, "judge", crash)
+    monkeypatch.setattr(hunt, "judge", crash)
     outcome = desk.run(day49, desk.Options(), say)
     assert outcome.status == 3
     assert "not your fault" in outcome.text
@@ -317,7 +317,7 @@ def test_fewer_verdicts_than_the_manifest_are_no_acceptance(day49, say, judged, 
     begin(day49, say)
     fill_in(day49)
     held = {"rule": "the_future_is_invisible", "outcome": "holds", "day": 44}
-    monkeypatch.setattr(desk, "judge", lambda folder, **options: Judgement([held]))
+    monkeypatch.setattr(hunt, "judge", lambda folder, **options: Judgement([held]))
     assert desk.run(day49, desk.Options(), say).status == 3
 
 
@@ -383,7 +383,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("typed", "told"), WRONG.items(), ids=map(" ".join, WRONG))
+@pytest.mark.parametrize(("typed", "told"), WRONG.items(), ids=list(map(" ".join, WRONG)))
 def test_a_command_that_cannot_be_gets_one_message(learner, typed, told):
     done = learner.command(*typed)
     assert done.returncode == 1
