@@ -31,7 +31,8 @@ def start(say, options):
                 tell_person(screens.first(say, progress))
                 return 0
             challenges.choose(challenge, **wanted)  # refuse before asking
-            if not _confirmed(say, "start", options, challenge):
+            done = progress.accepted is not None
+            if not done and not _confirmed(say, "start", options, challenge):
                 return DECLINED
             kept = workspace.renew(challenge, say, **wanted)
     _tell_backup(say, kept)

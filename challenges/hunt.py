@@ -8,7 +8,7 @@ import functools
 
 from tests.rules.judge import judge
 
-from . import files, ledger, plot, questions, report, screens, sheet, workspace
+from . import files, ledger, plot, questions, report, scoring, screens, sheet, workspace
 from .layout import plain
 from .measure import Measurements
 from .progress import Progress, predictions_of
@@ -92,9 +92,22 @@ def _judge(round, options):
             measuring = _measurements(round)
         if measuring is not None:
             round.measured = measuring.result()
+            _score(round)
     finally:
         if measuring is not None:
             measuring.close()
+
+
+def _score(round):
+    """Match the predictions where no line is marked; note the first score of an attempt."""
+    if round.progress.sealed is None or round.measured is None:
+        return
+    if not round.challenge.marked:
+        round.predicted = scoring.matched(round)
+    with files.lock(round.challenge.folder):
+        scored = [entry["attempt"] for entry in Progress(round.challenge).of("scored")]
+        if round.progress.attempt not in scored:
+            ledger.append(round.challenge.ledger, "scored", **scoring.as_entry(round))
 
 
 def _measurements(round):

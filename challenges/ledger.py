@@ -79,7 +79,7 @@ _FIELDS = {
     "check": {"attempt": int, "held": int, "total": int, "broken": list, "accepted": bool},
     "hint": {"letter": str, "step": int},
     "shown": {"letter": str},
-    "answers": {"right": int, "total": int},
+    "scored": {"attempt": int, "rows": list},
 }
 
 

@@ -76,6 +76,12 @@ class Progress:
         return sum(entry["letter"] == letter for entry in self.of("hint"))
 
     @property
+    def scores(self):
+        """Every [confidence, foreseen, located] that was scored, whatever the exercise was then."""
+        rows = [row for entry in self.ledger.of("scored") for row in entry["rows"]]
+        return [row for row in rows if isinstance(row, list) and len(row) == 3]
+
+    @property
     def updated(self):
         """Whether the files that would be handed out today are others than those of the start."""
         try:

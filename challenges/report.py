@@ -2,11 +2,10 @@
 
 from tests.rules import tell
 
-from . import files, workspace
+from . import files, scoring, workspace
 from .layout import Screen, pad, unbroken, width
 
 BROKEN_LINES = 6
-SIGNS = {"both": "=", "also": "+", "not_seen": "-"}
 
 
 def notes(say, round, options):
@@ -37,41 +36,13 @@ def torn(say, screen, progress):
         screen.add()
 
 
-def compare(round):
-    """For each letter, [(word, ``both``/``also``/``not_seen``, row)]: also is measured only."""
-    table = {}
-    for letter, symptoms in zip(round.letters, round.measured["symptoms"]):
-        said = set(round.predicted[letter].symptoms) if letter in round.predicted else set()
-        rows = [(word, _outcome(word in said, row["shown"]), row) for word, row in symptoms.items()]
-        main = dict(zip(round.letters, round.faults))[letter].symptoms
-        order = [*main, *(word for word in symptoms if word not in main)]
-        rows = [row for row in rows if row[1]]
-        table[letter] = sorted(rows, key=lambda r: (list(SIGNS).index(r[1]), order.index(r[0])))
-    return table
-
-
-def _outcome(said, shown):
-    if said:
-        return "both" if shown else "not_seen"
-    return "also" if shown else None
-
-
-def foreseen(round):
-    """For each letter, whether everything that was said of it was seen."""
-    return {
-        letter: "both" in (outcomes := {outcome for _, outcome, _ in rows})
-        and "not_seen" not in outcomes
-        for letter, rows in compare(round).items()
-    }
-
-
 def measured(say, screen, round, brevity):
     """Predicted beside measured, with the numbers that were seen: all, the first, or none."""
     if round.measured is None or not round.letters:
         return
     screen.add(say("screen.measured"), "title")
-    for letter, rows in compare(round).items():
-        words = [unbroken(f"{SIGNS[outcome]} {word}") for word, outcome, _ in rows]
+    for letter, rows in scoring.compare(round).items():
+        words = [unbroken(f"{scoring.SIGNS[outcome]} {word}") for word, outcome, _ in rows]
         sentences = [row[f"text_{say.lang}"] for _, _, row in rows]
         if brevity:
             screen.add("  ".join(words), first=f"  ({letter}) ")
@@ -87,7 +58,7 @@ def measured(say, screen, round, brevity):
 def measured_in_short(say, screen, round):
     """One line for the checks after the first."""
     if round.measured is not None and round.letters:
-        right = sum(foreseen(round).values())
+        right = sum(scoring.foreseen(round).values())
         screen.add(say("screen.foreseen", right=right, count=len(round.letters)), "dim")
 
 

@@ -5,7 +5,7 @@ import difflib
 
 from buggy.overlay import REFERENCE
 
-from . import files, report, workspace
+from . import files, scoring, workspace
 from .layout import Screen, unbroken
 
 DIFF_LINES = 2  # of each side of a diff, on a screen that must stay short
@@ -43,21 +43,17 @@ def score(say, round):
     numbers = {"count": count, "fixed": count - shown, "shown": shown, "hints": hints}
     if progress.sealed is None:
         return [say("accepted.unpredicted", **numbers)]
-    right = report.foreseen(round)
-    numbers["predicted"] = sum(right.values())
-    numbers["located"] = sum(
-        round.predicted[letter].day == fault.day
-        for letter, fault in zip(round.letters, round.faults)
-    )
-    lines = [say("accepted.score", attempt=progress.attempt, **numbers)]
-    by_confidence = {}
-    for letter, is_right in right.items():
-        by_confidence.setdefault(round.predicted[letter].confidence, []).append(is_right)
-    parts = [
-        say("accepted.sure", confidence=c, right=sum(by_confidence[c]), of=len(by_confidence[c]))
-        for c in sorted(by_confidence, key=str, reverse=True)
-    ]
-    return [*lines, say("accepted.calibration", parts=say("accepted.comma").join(parts))]
+    rows = scoring.as_entry(round)["rows"]
+    numbers["predicted"] = sum(row[1] for row in rows)
+    numbers["located"] = sum(row[2] for row in rows)
+    return [say("accepted.score", attempt=progress.attempt, **numbers), calibration(say, rows)]
+
+
+def calibration(say, rows):
+    """How sure, and how often right, in one line."""
+    table = scoring.by_confidence(rows)
+    parts = [say("accepted.sure", confidence=c, right=r, of=n) for c, (r, n) in table.items()]
+    return say("accepted.calibration", parts=say("accepted.comma").join(parts))
 
 
 def one(say, screen, letter, fault, full):

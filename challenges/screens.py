@@ -10,7 +10,9 @@ LINES = 30
 
 def heading(say, screen, challenge, right="", style=None):
     """The title line of every screen."""
-    title = f"{say('screen.day', day=challenge.table['day'])}  {challenge.text(say.lang, 'title')}"
+    day = challenge.table.get("day")
+    name = say("screen.day", day=day) if day else say("screen.final")
+    title = f"{name}  {challenge.text(say.lang, 'title')}"
     screen.sides(screen.paint(title, "title") if screen.colour else title, right, style)
     screen.add()
 
@@ -60,9 +62,11 @@ def _print(path):
 def links(say, screen, challenge, room):
     """The README, and the same screen in the other language."""
     other = "ja" if say.lang == "en" else "en"
-    readme = challenge.folder / ("README.ja.md" if say.lang == "ja" else "README.md")
-    if readme.is_file():
-        screen.labelled(say("screen.more"), files.shown(readme), room)
+    name = "README.ja.md" if say.lang == "ja" else "README.md"
+    for folder in (challenge.folder, challenge.folder.parent):
+        if (folder / name).is_file():
+            screen.labelled(say("screen.more"), files.shown(folder / name), room)
+            break
     command = f"pytest {files.shown(challenge.folder)} --lang {other}"
     screen.labelled(say("screen.other_language"), unbroken(command), room)
 

@@ -21,6 +21,9 @@ def overview(say):
         line = f"  {pad(progress.challenge.name, room)}  {state}  {_counts(say, progress)}"
         screen.raw(line.rstrip(), STYLES.get(progress.state))
     screen.add()
+    scores = [row for progress in everyone for row in progress.scores]
+    if scores:
+        screen.add(reveal.calibration(say, scores))
     screen.raw(say("status.next", command=_next(everyone)))
     return screen.text()
 

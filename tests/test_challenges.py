@@ -130,7 +130,7 @@ def test_a_learner_goes_from_wrong_predictions_to_acceptance(started):
     assert f"All {len(rulebook.ids())} rules hold." in third.stdout
     assert "at 5, 1 of 2" in third.stdout  # (A) was foreseen; (B) was sealed wrong
     kinds = [entry["kind"] for entry in learner.ledger()]
-    assert kinds == ["start", "seal", "check", "seal", "check", "check"]
+    assert kinds == ["start", "seal", "check", "scored", "seal", "check", "check"]
 
     reveal = learner.command("reveal", "day49")
     assert "https://github.com/" in reveal.stdout
