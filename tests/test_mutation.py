@@ -36,6 +36,11 @@ CASES = [
     ("arguments_swapped", "x.transpose(1, 2)", []),
     ("sibling_taken", "x.triu()", ["x.tril()"]),
     ("gradient_cut", "y = x", ["y = x.detach()"]),
+    (
+        "gradient_cut",
+        "y = self.wte(i)\nreturn y",
+        ["y = self.wte(i).detach()\nreturn y", "y = self.wte(i)\nreturn y.detach()"],
+    ),
     ("gradient_cut", "n = x.size(1)\nreturn n", []),
     ("gradient_cut", "return g(x, d)", ["return g(x, d).detach()", "return g(x.detach(), d)"]),
     ("gradient_cut", "with torch.no_grad():\n    return g(x)", []),
@@ -96,7 +101,7 @@ def test_what_stock_mutmut_never_sees_is_changed():
         "@(lambda it: it)",
     } <= found
     assert all('"""Text."""' in "\n".join(lines) for lines in made)
-    assert not any("int |" in line and "| None" not in line for line in found)
+    assert all("int | None" in line for line in found if "width" in line)
 
 
 def test_splicing_counts_bytes_and_keeps_the_rest():

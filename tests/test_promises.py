@@ -1,17 +1,16 @@
-"""What the reference promises beyond the laws: places of dropout, texts, defaults, leftovers.
+"""What the reference promises beyond the laws: places of dropout, devices, texts, bytes.
 
 Whoever writes it otherwise may be right as well, so no rule asks for it.
 """
 
-import os
 import re
 
 import numpy as np
 import pytest
 import torch
 
-from reference import data, sampling, training
-from reference.attention import MultiHeadAttention
+from reference import data, sampling
+from reference.attention import MultiHeadAttention, attention
 from reference.feedforward import FeedForward, SwiGLU
 from reference.model import GPT, GPTConfig
 from reference.positions import rotary
@@ -50,6 +49,18 @@ def test_dropout_acts_on_the_sum_of_the_embeddings():
     assert model.dropout.p == 0.5
     torch.testing.assert_close(calls[0][0], model.wte(idx) + model.wpe.weight[:3], rtol=0, atol=0)
     assert read[0] is calls[0][1]
+
+
+@pytest.mark.parametrize("positions", ["learned", "rotary"])
+def test_everything_is_made_where_the_input_is(positions):
+    """A tensor left on the CPU cannot meet one on another device: meta stands for them all."""
+    x = torch.empty(2, 3, 5, 4, device="meta")
+    assert attention(x, x, x).device.type == "meta"
+    assert rotary(x).device.type == "meta"
+    with torch.device("meta"):
+        model = GPT(config(positions=positions))
+    idx = torch.empty(2, 3, dtype=torch.int64, device="meta")
+    assert model(idx).device.type == "meta"
 
 
 def test_rotary_keeps_float64_to_its_last_bits():
@@ -123,85 +134,6 @@ REFUSALS = [
 def test_a_refusal_says_what_was_wanted_and_what_was_found(call, text):
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         call()
-
-
-def saved(path, **more):
-    model = GPT(config(**more))
-    optimizer = training.configure_optimizer(model, 1e-3, 0.1, (0.9, 0.95))
-    training.save_checkpoint(path, model, optimizer, 3)
-    return model, optimizer
-
-
-def test_the_checkpoint_of_another_config_is_told_apart(tmp_path):
-    path = tmp_path / "run.pt"
-    saved(path)
-    text = f"{path} belongs to another config: n_layer 1 instead of 2, tied True instead of False"
-    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        training.load_checkpoint(path, GPT(config(n_layer=2, tied=False)))
-
-
-def test_a_checkpoint_is_written_beside_itself_and_leaves_nothing(tmp_path, monkeypatch):
-    path, seen = tmp_path / "run.pt", []
-    replace = os.replace
-    monkeypatch.setattr(os, "replace", lambda a, b: (seen.append(str(a)), replace(a, b)))
-    saved(path)
-    assert seen == [f"{path}.part"]
-    assert os.listdir(tmp_path) == ["run.pt"]
-
-    def full(*_):
-        raise OSError("no space left")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="no space left"):
-        saved(path)
-    assert os.listdir(tmp_path) == ["run.pt"]
-
-
-def trained(**knobs):
-    """The weights after four steps from one start, as one row of numbers."""
-    torch.manual_seed(1)
-    model = GPT(config())
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(20.0)  # gradients well above norm 1, so that clipping shows
-    torch.manual_seed(2)
-    training.train(model, np.arange(60) % 7, steps=4, batch_size=3, **knobs)
-    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
-
-
-DEFAULTS = {
-    "accumulation": 1,
-    "max_lr": 1e-3,
-    "min_lr": 1e-4,
-    "warmup": 0,
-    "decay_steps": 4,
-    "weight_decay": 0.1,
-    "betas": (0.9, 0.95),
-    "max_norm": 1.0,
-}
-
-
-def test_the_defaults_of_training():
-    assert torch.equal(trained(), trained(**DEFAULTS))
-    for name, other in (
-        ("warmup", 2),
-        ("max_norm", None),
-        ("decay_steps", 9),
-        ("betas", (0.8, 0.9)),
-    ):
-        assert not torch.equal(trained(), trained(**{name: other})), name
-
-
-def test_a_checkpoint_every_hundred_steps(tmp_path):
-    path, there = tmp_path / "run.pt", []
-    knobs = {"steps": 102, "batch_size": 1, "checkpoint": path}
-    training.train(
-        GPT(config(block_size=2)),
-        np.arange(9) % 7,
-        after_step=lambda step, loss: there.append(path.exists()),
-        **knobs,
-    )
-    assert there == [False] * 100 + [True] * 2
 
 
 def test_a_token_is_drawn_among_the_best_k():

@@ -59,7 +59,7 @@ def arguments_swapped(node, place):
 def sibling_taken(node, place):
     """``tril`` for ``triu``."""
     sibling = SIBLINGS.get(_name(node))
-    if sibling and isinstance(node.ctx, ast.Load) and not place.in_annotation:
+    if sibling and isinstance(node.ctx, ast.Load):
         yield node, f"{operand(node.value)}.{sibling}" if hasattr(node, "attr") else sibling
 
 
@@ -89,7 +89,7 @@ def argument_changed_in_place(node, place):
 
 def constant_changed(node, place):
     """Where stock mutmut does not look: defaults, class attributes, module constants."""
-    if not isinstance(node, ast.Constant) or not place.unseen or place.in_annotation:
+    if not isinstance(node, ast.Constant) or not place.unseen:
         return
     value = node.value
     if value is None:
@@ -105,7 +105,7 @@ def constant_changed(node, place):
 
 def number_changed(node, place):
     """One less, twice as much: stock mutmut only adds one."""
-    if not isinstance(node, ast.Constant) or place.unseen or place.in_annotation:
+    if not isinstance(node, ast.Constant) or place.unseen:
         return
     if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
         yield from _other_numbers(node)

@@ -71,8 +71,6 @@ def call_skipped(node, place):
 
 def entry_deleted(node, place):
     """An entry of a tuple, a list or a dict missing."""
-    if place.in_annotation:
-        return
     if isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
         for skipped in node.elts if len(node.elts) > 1 else ():
             yield node, ast.unparse(type(node)(without(node.elts, skipped), node.ctx))
@@ -85,8 +83,6 @@ def entry_deleted(node, place):
 
 def bound_deleted(node, place):
     """A slice without its start, its end or its step; a subscript missing."""
-    if place.in_annotation:
-        return
     if isinstance(node, ast.Slice):
         bounds = {name: getattr(node, name) for name in ("lower", "upper", "step")}
         for name in [name for name in bounds if bounds[name] is not None]:

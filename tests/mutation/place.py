@@ -3,7 +3,8 @@
 import ast
 from dataclasses import dataclass, replace
 
-FLOWING = {"x", "q", "k", "v", "logits", "idx", "loss"}  # parameters that hold tensors
+FLOWING = {"x", "q", "k", "v", "logits", "loss"}  # parameters of functions that hold tensors
+PARAMETERS = ("weight", "bias")
 SIZES = ("shape", "dtype", "device", "size", "dim")  # what is read off a tensor without its values
 
 
@@ -19,7 +20,6 @@ class Place:
     tensors: frozenset = frozenset()
     unseen: bool = True
     in_raise: bool = False
-    in_annotation: bool = False
 
     def flows(self, node):
         """The node is computed from a tensor parameter: a gradient may flow through it."""
@@ -27,8 +27,6 @@ class Place:
 
     def enter(self, field, child):
         """The place inside ``child``, which its parent holds as ``field``."""
-        if field in ("annotation", "returns"):
-            return replace(self, in_annotation=True)
         if isinstance(child, ast.Raise):
             return replace(self, in_raise=True)
         if isinstance(child, ast.arguments) or field == "decorator_list":
@@ -42,12 +40,15 @@ class Place:
 
 
 def walk(tree):
-    """All (node, place) pairs but docstrings and the insides of f-strings, whose columns lie."""
+    """All (node, place) pairs but docstrings, annotations, and the insides of f-strings, whose
+    columns lie."""
     yield from _descend(tree, Place(_modules(tree), _docstrings(tree), _has_gradients(tree)))
 
 
 def _descend(node, place):
     for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns"):
+            continue
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or id(child) in place.docstrings:
                 continue
@@ -97,6 +98,14 @@ def _tensors(function):
 def _computed_from(node, names):
     if isinstance(node, ast.Name):
         return node.id in names
+    if isinstance(node, ast.Call) and _of_self(node.func):
+        return True  # a member: what it computes holds its parameters
+    if getattr(node, "attr", None) in PARAMETERS and isinstance(node.ctx, ast.Load):
+        return True
     if isinstance(node, ast.Compare) or getattr(node, "attr", None) in SIZES:
         return False
     return any(_computed_from(child, names) for child in ast.iter_child_nodes(node))
+
+
+def _of_self(node):
+    return isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "self"
