@@ -4,7 +4,7 @@ from . import challenge as challenges
 from . import ledger, workspace
 from .sheet import Prediction
 
-STATES = ("untouched", "started", "predicted", "accepted", "shown")
+STATES = ("untouched", "open", "started", "predicted", "accepted", "shown")
 
 
 class Progress:
@@ -97,6 +97,8 @@ class Progress:
             return "accepted"
         if self.choice and self.shown == set(self.letters()):
             return "shown"
+        if not self.challenge.levels:
+            return "open"
         return "predicted" if self.sealed or self.checks else "started"
 
 

@@ -1,20 +1,17 @@
-"""The list of rules without torch: read from the rules' own text, held to the manifest by a test.
+"""The list of rules without torch: read from the rules' own texts, held to the manifest by a test.
 
 The desk must know before anything runs how many verdicts an acceptance takes, and pytest must
 never import torch, which the rules do.
 """
 
-import ast
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from tests import rules
+from tests.rules import tell
 
-FOLDER = Path(rules.__file__).parent
-_RULE = re.compile(r'^@rule\(\s*("X"|\d+),\s*"([\w.]+)"(.*?)^def (\w+)\(', re.M | re.S)
-_ENTRIES = re.compile(r"^ENTRIES = (\(.*?^\))", re.M | re.S)
+_RULE = re.compile(r'^@rule\(\s*("X"|\d+),\s*"([\w.]+)".*?^def (\w+)\(', re.M | re.S)
+_SENTENCES = re.compile(r"^\[rule\.(\w+)\]", re.M)
 
 
 @dataclass(frozen=True)
@@ -28,19 +25,13 @@ class Entry:
 
 @cache
 def rules_in_order():
-    """Every rule as an Entry, in the order of the data flow."""
-    entries = ast.literal_eval(_ENTRIES.search(_text("engine.py")).group(1))
-    found = []
-    for path in sorted(FOLDER.glob("*.py")):
-        for day, entry, more, name in _RULE.findall(_text(path.name)):
-            order = (entries.index(entry), "late=True" in more, len(found))
-            day = "X" if day == '"X"' else int(day)
-            found.append((order, Entry(name, day, entry)))
-    return tuple(entry for _, entry in sorted(found, key=lambda pair: pair[0]))
-
-
-def _text(name):
-    return (FOLDER / name).read_text(encoding="utf-8")
+    """Every rule as an Entry, in the order of the data flow, in which their sentences stand."""
+    found = {}
+    for path in sorted(tell.MESSAGES.parent.glob("*.py")):
+        for day, entry, name in _RULE.findall(path.read_text(encoding="utf-8")):
+            found[name] = Entry(name, "X" if day == '"X"' else int(day), entry)
+    sentences = _SENTENCES.findall(tell.MESSAGES.read_text(encoding="utf-8"))
+    return tuple(found[name] for name in sentences)
 
 
 def ids(chosen=None):

@@ -29,7 +29,7 @@ def first(say, progress):
     screen.labelled(say("step.read"), f"{files.shown(challenge.work)}/   {here}", room, "title")
     for name, size, letters, print_ in _handed_out(challenge, progress):
         lines = say("screen.lines", count=size)
-        screen.raw(f"  {pad('', room)}    {name:<18}{lines:>10}   {print_}  {letters}")
+        screen.raw(f"  {pad('', room)}    {name:<18}{lines:>10}   {print_}  {letters}".rstrip())
     path = files.shown(challenge.work / workspace.PREDICTIONS)
     screen.labelled(say("step.predict"), path, room)
     screen.labelled("", say("screen.predict"), room)

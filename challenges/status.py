@@ -40,10 +40,11 @@ def _counts(say, progress):
         return progress.challenge.text(say.lang, "title")
     hints = sum(progress.hints(letter) for letter in progress.letters())
     numbers = {"attempt": progress.attempt, "checks": len(progress.checks), "hints": hints}
-    text = say("status.counts", **numbers)
+    text = say("status.counts" if progress.choice else "status.checks", **numbers)
     last = progress.checks[-1] if progress.checks else None
     if last and not last["accepted"]:
-        text += say("status.held", held=last["held"], total=last["total"])
+        what = "held" if progress.challenge.levels else "right"
+        text += say(f"status.{what}", held=last["held"], total=last["total"])
     if progress.accepted and progress.updated:
         text += say("status.updated")
     return text
@@ -51,7 +52,7 @@ def _counts(say, progress):
 
 def _next(everyone):
     """The first challenge under way, else the first that is untouched."""
-    begun = [p for p in everyone if p.state in ("started", "predicted")]
+    begun = [p for p in everyone if p.state in ("open", "started", "predicted")]
     fresh = [p for p in everyone if p.state == "untouched"]
     for progress in begun + fresh:
         return f"pytest {files.shown(progress.challenge.folder)}"
