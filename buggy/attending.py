@@ -12,24 +12,24 @@ EXCHANGES = ([1, 0, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3, 4, 6, 5, 7])
 
 @symptom(
     "attention_nearly_uniform",
-    threshold="0.04 nats short of uniform",
+    threshold="0.016 nats short of uniform",
     budget="16 tokens, d_k = 64, q and k of unit variance, 64 rows of attention a position",
     margin="",
 )
 def attention_nearly_uniform(lab):
     deficit = min(last for last, _ in deficits(lab))
-    return seen(deficit < 0.04, deficit, "attention", deficit=deficit)
+    return seen(deficit < 0.016, deficit, "attention", deficit=deficit)
 
 
 @symptom(
     "attention_saturated",
-    threshold="1.7 nats short of uniform",
+    threshold="1.95 nats short of uniform",
     budget="16 tokens, d_k = 64, q and k of unit variance, 64 rows of attention a position",
     margin="",
 )
 def attention_saturated(lab):
     deficit = max(widest for _, widest in deficits(lab))
-    return seen(deficit > 1.7, deficit, "attention", deficit=deficit)
+    return seen(deficit > 1.95, deficit, "attention", deficit=deficit)
 
 
 @experiment

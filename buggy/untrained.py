@@ -54,13 +54,13 @@ def first_loss_below_ln_v(lab):
 
 @symptom(
     "first_loss_above_ln_v",
-    threshold="ln V + 0.3",
+    threshold="ln V + 0.1",
     budget="one training step of 8 micro-batches, before it has moved anything",
     margin="",
 )
 def first_loss_above_ln_v(lab):
     loss, ln_v = first_loss(lab), math.log(TINY["vocab_size"])
-    return seen(loss > ln_v + 0.3, loss, "first_loss", loss=loss, pairs=PAIRS, ln_v=ln_v)
+    return seen(loss > ln_v + 0.1, loss, "first_loss", loss=loss, pairs=PAIRS, ln_v=ln_v)
 
 
 @experiment
