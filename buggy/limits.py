@@ -86,7 +86,7 @@ def difference_of_two(lab, what, which):
 )
 def crash_beyond_context(lab):
     context, new = CONTEXT["block_size"], CONTEXT["block_size"] + 3
-    within = lab.attempt("context", lambda: _write(lab, 1, 1))[1]
+    within = lab.attempt("context", lambda: _write(lab, 4, 4))[1]
     for prompt in (1, new):
         error = lab.attempt("context", lambda n=prompt: _write(lab, n, new))[1]
         if error is not None and within is None:
