@@ -122,9 +122,10 @@ class Checker:
         self._on_every_seed(fault, report)
         return report
 
-    def differ(self, one, other):
+    def differ(self, one, other, examples=None):
         """Whether any rule sees a difference between two faults."""
-        seen = [self.bench.rejections(faults.load(id).edits) for id in (one, other)]
+        edits = [faults.load(id).edits for id in (one, other)]
+        seen = [self.bench.rejections(each, examples=examples) for each in edits]
         first, second = ([(v["rule"], mark(v)) for v in broken] for broken in seen)
         return first != second
 

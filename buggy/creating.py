@@ -21,13 +21,15 @@ def run(say, options):
     """Write ``catalogue/<id>.toml`` and say what was filled in."""
     start = overlay.REFERENCE
     with tempfile.TemporaryDirectory() as before:
-        if options.from_diff:
-            start = Path(before)
-            edits = _from_diff(start)
-        id, edits = _id(say, options), edits if options.from_diff else _edits(say, options)
+        id = _id(say, options)
         path = faults.CATALOGUE / f"{id}.toml"
         if path.exists():
             raise Trouble("new.exists", id=id, path=f"buggy/catalogue/{id}.toml")
+        if options.from_diff:
+            start = Path(before)
+            edits = _from_diff(start)
+        else:
+            edits = _edits(say, options)
         sources = _sources(say, options)
         planting.plant(edits, start=start)
         fault = _measured(id, edits, start, sources, options)

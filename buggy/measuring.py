@@ -13,9 +13,9 @@ from . import faults, overlay, planting, telling, vocabulary
 
 def measured(what, seed=0):
     """``{word: Measurement}`` of a fault's id or of a folder. Raises Trouble for neither."""
-    from . import symptoms
-
     with folder_of(what) as folder, quiet():
+        from . import symptoms  # imports torch
+
         package = overlay.load(None if Path(folder) == overlay.REFERENCE else folder)
         try:
             return symptoms.measure(package, seed)
