@@ -22,7 +22,7 @@ def configure_optimizer(model, lr, weight_decay, betas):
         {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=lr, betas=betas)
+    return torch.optim.AdamW(groups, lr=lr, betas=betas, fused=True)
 
 
 def learning_rate(step, *, warmup, decay_steps, max_lr, min_lr):

@@ -2,7 +2,7 @@
 
 It shares no code with the reference. It takes what torch offers: nn.LayerNorm, a fused
 projection for q, k and v, torch's softmax or its fused attention, F.cross_entropy,
-clip_grad_norm_, torch.optim.AdamW.
+clip_grad_norm_, torch.optim.AdamW. Like nanoGPT it has dropout everywhere, here of 0.
 """
 
 import math
@@ -10,6 +10,17 @@ import math
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+
+def adamw(model, lr, weight_decay, betas):
+    """torch's AdamW as nanoGPT sets it up on a CPU: matrices decay, the rest does not."""
+    matrices = [p for p in model.parameters() if p.dim() >= 2]
+    others = [p for p in model.parameters() if p.dim() < 2]
+    groups = [
+        {"params": matrices, "weight_decay": weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=lr, betas=betas)
 
 
 class CausalSelfAttention(nn.Module):
@@ -20,6 +31,7 @@ class CausalSelfAttention(nn.Module):
         self.n_head, self.fused = n_head, fused
         self.c_attn = nn.Linear(d_model, 3 * d_model)
         self.c_proj = nn.Linear(d_model, d_model)
+        self.attn_dropout, self.resid_dropout = nn.Dropout(0.0), nn.Dropout(0.0)
         tril = torch.tril(torch.ones(block_size, block_size)).view(1, 1, block_size, block_size)
         self.register_buffer("tril", tril)
 
@@ -32,8 +44,8 @@ class CausalSelfAttention(nn.Module):
         else:
             scores = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
             scores = scores.masked_fill(self.tril[:, :, :T, :T] == 0, float("-inf"))
-            y = F.softmax(scores, dim=-1) @ v
-        return self.c_proj(y.transpose(1, 2).contiguous().view(B, T, C))
+            y = self.attn_dropout(F.softmax(scores, dim=-1)) @ v
+        return self.resid_dropout(self.c_proj(y.transpose(1, 2).contiguous().view(B, T, C)))
 
 
 class Block(nn.Module):
@@ -45,7 +57,10 @@ class Block(nn.Module):
         self.attn = CausalSelfAttention(block_size, n_head, d_model, fused)
         self.ln_2 = nn.LayerNorm(d_model)
         self.mlp = nn.Sequential(
-            nn.Linear(d_model, 4 * d_model), nn.GELU(), nn.Linear(4 * d_model, d_model)
+            nn.Linear(d_model, 4 * d_model),
+            nn.GELU(),
+            nn.Linear(4 * d_model, d_model),
+            nn.Dropout(0.0),
         )
 
     def forward(self, x):
@@ -61,6 +76,7 @@ class NanoGPT(nn.Module):
         self.block_size = block_size
         self.wte = nn.Embedding(vocab_size, d_model)
         self.wpe = nn.Embedding(block_size, d_model)
+        self.drop = nn.Dropout(0.0)
         blocks = (Block(block_size, n_head, d_model, fused) for _ in range(n_layer))
         self.h = nn.ModuleList(blocks)
         self.ln_f = nn.LayerNorm(d_model)
@@ -75,14 +91,14 @@ class NanoGPT(nn.Module):
 
     def forward(self, idx, targets=None):
         T = idx.size(1)
-        x = self.wte(idx) + self.wpe(torch.arange(T, device=idx.device))
+        x = self.drop(self.wte(idx) + self.wpe(torch.arange(T, device=idx.device)))
         for block in self.h:
             x = block(x)
         x = self.ln_f(x)
         if targets is None:
             return self.lm_head(x[:, [-1]]), None
         logits = self.lm_head(x)
-        return logits, F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))
+        return logits, F.cross_entropy(logits.view(-1, logits.size(-1)), targets.reshape(-1))
 
     @torch.no_grad()
     def generate(self, idx, max_new_tokens, temperature=1.0):
