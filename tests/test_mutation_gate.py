@@ -158,9 +158,13 @@ def test_an_entry_of_the_list_needs_its_reason(tmp_path):
     entry = '[[equivalent]]\nmodule = "m"\nfunction = "f"\nremoved = "a"\nadded = "b"\n'
     path.write_text(entry)
     with pytest.raises(gate.BadList, match="entry 1: reason is missing"):
-        gate.read(path)
+        gate.read(path=path)
     path.write_text(entry + 'reason = "both are one"\n')
-    assert gate.read(path) == {("m", "f", "a", "b"): "both are one"}
+    assert gate.read(path=path) == {("m", "f", "a", "b"): "both are one"}
+    assert gate.read(second=True, path=path) == {}
+    path.write_text(entry + 'reason = "both are one"\nmutator = "second"\n')
+    assert gate.read(path=path) == {}
+    assert gate.read(second=True, path=path) == {("m", "f", "a", "b"): "both are one"}
 
 
 SURVEY = {"first": {"day": 43}, "second": {"day": 44}, "idle": {"day": "X"}}

@@ -12,8 +12,9 @@ import torch
 from reference import data, sampling
 from reference.attention import MultiHeadAttention, attention
 from reference.feedforward import FeedForward, SwiGLU
+from reference.ledger import forward_flops_per_token, parameter_ledger
 from reference.model import GPT, GPTConfig
-from reference.positions import rotary
+from reference.positions import half_split_order, rotary
 
 
 def config(**more):
@@ -72,6 +73,33 @@ def test_rotary_keeps_float64_to_its_last_bits():
         torch.ones(9, 3).double(), angles
     )
     torch.testing.assert_close(rotary(x), torch.view_as_real(want).flatten(-2), rtol=0, atol=1e-13)
+
+
+def test_the_other_layout_of_rotary_channels():
+    assert half_split_order(6).tolist() == [0, 2, 4, 1, 3, 5]
+
+
+def read_from_a_file(word):
+    """An equal string that is another object, as a checkpoint or a command line gives it."""
+    return "".join(list(word))
+
+
+def test_words_are_compared_by_what_they_say():
+    words = {"norm": "rmsnorm", "mlp": "swiglu", "positions": "rotary"}
+    built = config(**{name: read_from_a_file(word) for name, word in words.items()})
+    model = GPT(built)
+    assert type(model.ln_f).__name__ == "RMSNorm"
+    assert type(model.blocks[0].ln_1).__name__ == "RMSNorm"
+    assert type(model.blocks[0].mlp).__name__ == "SwiGLU"
+    assert not hasattr(model, "wpe")
+    assert parameter_ledger(built) == parameter_ledger(config(**words))
+    assert forward_flops_per_token(built, 5) == forward_flops_per_token(config(**words), 5)
+    x = torch.randn(1, 4, 8)
+    attn = model.blocks[0].attn
+    assert not torch.equal(attn(x)[:, -1], attn(x[:, [1, 0, 2, 3]])[:, -1])  # order counts
+    learned = GPT(config(positions=read_from_a_file("learned")))
+    assert learned.wpe.weight.shape == (6, 8)
+    assert learned(torch.tensor([[1, 1]])).diff(dim=1).abs().max() > 0
 
 
 def test_text_is_bytes_and_back():

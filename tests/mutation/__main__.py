@@ -56,7 +56,7 @@ def _parser():
 
 def _prove(options, say):
     started = time.monotonic()
-    listed = gate.read()
+    listed = gate.read(options.second)
     made = _make(options)
     with Pool(options.workers) as pool:
         broken = [rule for rule, about in pool.survey.items() if not about["holds"]]
@@ -65,7 +65,7 @@ def _prove(options, say):
             return 3
         results = _judge(options, say, pool, made)
         faults = _faults(pool) if options.full else ()
-    whole = not options.module and not options.second
+    whole = not options.module
     found = gate.problems(results, listed, whole)
     table = shares = None
     if options.full:
@@ -73,7 +73,7 @@ def _prove(options, say):
             matrix.rows(results, pool.survey, faults),
             matrix.by_day(results, pool.survey),
         )
-        if whole:
+        if whole and not options.second:
             found += [gate.Problem(*about) for about in matrix.problems(table, shares)]
     if options.against:
         found += _against(options.against, results)

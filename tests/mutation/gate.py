@@ -23,15 +23,19 @@ class Problem:
     found: dict
 
 
-def read(path=LISTED):
-    """The listed equivalents: (module, function, removed, added) to the reason."""
+def read(second=False, path=LISTED):
+    """The listed equivalents: (module, function, removed, added) to the reason.
+
+    ``second``: those of the second mutator instead, which say ``mutator = "second"``.
+    """
     entries = tomllib.loads(Path(path).read_text(encoding="utf-8")).get("equivalent", [])
     listed = {}
     for number, entry in enumerate(entries, start=1):
         for field in FIELDS:
             if not str(entry.get(field, "")).strip():
                 raise BadList(f"equivalent.toml, entry {number}: {field} is missing")
-        listed[tuple(entry[field] for field in FIELDS[:4])] = entry["reason"]
+        if second == (entry.get("mutator") == "second"):
+            listed[tuple(entry[field] for field in FIELDS[:4])] = entry["reason"]
     return listed
 
 
