@@ -75,7 +75,7 @@ def convert(option, value, default):
         number = type(default)(value)
     except ValueError:
         number = least - 1
-    if not least <= number < float("inf"):
+    if not least <= number < 2**63:  # torch counts in int64
         kind = "refused.number" if isinstance(default, float) else "refused.whole"
         raise Refusal(kind, option=option, least=least, found=value)
     return number

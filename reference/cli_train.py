@@ -15,6 +15,7 @@ from .cli_run import Run, writing
 from .cli_sample import write
 from .cli_words import Refusal
 from .data import default_text, encode, train_val_split
+from .ledger import total_parameters
 from .loss import next_token_loss
 from .model import GPT
 from .training import train
@@ -33,10 +34,13 @@ def main(options, words, console):
     settings["text"] = hashlib.sha256(data).hexdigest()[:16]
     done = run.open(settings, config, options.fresh)
     torch.manual_seed(options.seed)
-    model = GPT(config)
+    try:
+        model = GPT(config)
+    except RuntimeError as error:  # the allocator's
+        raise Refusal("refused.memory", n=total_parameters(config)) from error
     start = "train.resumed" if done else "train.started"
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    console.print(words(start, n=parameters, tokens=len(training), out=run.folder, step=done))
+    n = total_parameters(config)
+    console.print(words(start, n=n, tokens=len(training), out=run.folder, step=done))
     interrupted = fit(model, training, validation, run, options, words, console)
     console.print(words("train.interrupted" if interrupted else "train.done", out=run.folder))
     console.print(draw(run, training, words))
@@ -70,7 +74,7 @@ def split(data, block_size):
 def fit(model, training, validation, run, options, words, console):
     """Train with a progress bar; returns whether Ctrl-C ended it."""
     columns = (
-        BarColumn(),
+        BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TextColumn("{task.description}"),
         TimeRemainingColumn(),

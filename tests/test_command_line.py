@@ -65,6 +65,8 @@ MISTAKES = [
     ("sample --top-k 0", "--top-k must be a whole number, 1 or more, found '0'."),
     ("sample --temperature -0.1", "--temperature must be a number, 0 or more, found '-0.1'."),
     ("train --lr nan", "--lr must be a number, 0 or more, found 'nan'."),
+    (f"train --seed {2**63}", f"--seed must be a whole number, 0 or more, found '{2**63}'."),
+    (f"train --text text.txt --d-model {2**40}", "A model of 58,028,439,341,913,417,734,684,672 par"),
     ("train --lr inf", "--lr must be a number, 0 or more, found 'inf'."),
     ("train --lang fr", "--lang must be one of en, ja, found 'fr'."),
     ("train --lang", "--lang must be one of en, ja, found ''."),
@@ -188,12 +190,13 @@ def test_a_run_tells_what_it_does(said, pictures):
     lines = out.splitlines()
     model = GPT(GPTConfig(256, 6, 1, 2, 8))
     count = sum(p.numel() for p in model.parameters())
-    assert lines[0].startswith(f"A GPT of {count:,} parameters, 828 bytes to learn from.")
-    assert re.fullmatch(r"step      2   loss \d\.\d{3}   validation \d\.\d{3}", lines[1])
-    assert lines[2].startswith("step      4 ")
-    assert lines[3] == "Done. The run is in out; the same command with more --steps goes on."
-    assert lines[4] == "The loss curve is in out/losses.png."
-    assert lines[5] == "What it writes by now:"
+    assert lines.pop(0) == f"A GPT of {count:,} parameters learns from 828 bytes of text."
+    assert lines.pop(0) == "The run is kept in out; Ctrl-C saves and stops."
+    assert re.fullmatch(r"step      2   loss \d\.\d{3}   validation \d\.\d{3}", lines[0])
+    assert lines[1].startswith("step      4 ")
+    assert lines[2] == "Done. The run is in out; the same command with more --steps goes on."
+    assert lines[3] == "The loss curve is in out/losses.png."
+    assert lines[4] == "What it writes by now:"
     assert Path("out/.gitignore").read_text() == "*\n"
     assert Path("out/losses.png").read_bytes().startswith(b"\x89PNG")
 
