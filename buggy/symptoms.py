@@ -24,7 +24,7 @@ from . import (
 from .lab import SYMPTOMS, Lab, Measurement, Symptom, seen
 
 __all__ = ["SYMPTOMS", "Measurement", "Symptom", "as_json", "describe", "measure"]
-EXPERIMENTS = (untrained, attending, training_runs, generation, limits, half_precision)
+EXPERIMENTS = (untrained, attending, training_runs, updates, generation, limits, half_precision)
 
 
 def measure(package, seed=0, only=None, changes=None):
