@@ -160,6 +160,8 @@ def draw(run, training, words):
         from .plotting import loss_curve
     except ModuleNotFoundError:
         return words("train.no_matplotlib", path=run.losses)
+    levels = math.log(VOCAB_SIZE), unigram_entropy(training)
     with writing(run.picture):
-        loss_curve(run.picture, run.rows, math.log(VOCAB_SIZE), unigram_entropy(training), words)
-    return words("train.picture", path=run.picture)
+        drawn = loss_curve(run.picture, run.rows, *levels, words)
+    key = "train.picture" if drawn == words.lang else "train.no_font"
+    return words(key, path=run.picture)

@@ -24,7 +24,7 @@ def loss_curve(path, rows, ln_v, entropy, words):
     """Training and validation loss by step, with ln V and the unigram entropy drawn in.
 
     rows: (step, training, validation or None). Grey and line styles only, every line named
-    where it runs: it reads without colour.
+    where it runs: it reads without colour. Returns the language of the labels.
     """
     words, fonts = labels(words)
     with matplotlib.rc_context({"font.family": fonts}):
@@ -37,6 +37,7 @@ def loss_curve(path, rows, ln_v, entropy, words):
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
         figure.savefig(path)
+    return words.lang
 
 
 def plot_losses(axes, rows, words):
@@ -54,7 +55,8 @@ def plot_levels(axes, last, ln_v, entropy, words):
     """Two levels to compare with, named at their right end."""
     for level, style, key in ((ln_v, "--", "plot.ln_v"), (entropy, ":", "plot.unigram")):
         axes.axhline(level, color="black", linestyle=style, linewidth=1)
-        axes.annotate(words(key, level=level), (last, level), ha="right", va="bottom")
+        above = {"xytext": (0, 2), "textcoords": "offset points"}
+        axes.annotate(words(key, level=level), (last, level), ha="right", va="bottom", **above)
 
 
 def smooth(losses, width=20):

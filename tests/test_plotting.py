@@ -1,12 +1,12 @@
 """The picture of a run: every loss where it belongs, the two levels, readable in grey."""
 
-from pathlib import Path
-
+import numpy as np
 import pytest
 from matplotlib import colors, font_manager
 from matplotlib.figure import Figure
 
-from reference import plotting
+from reference import cli_train, plotting
+from reference.cli_run import Run
 from reference.cli_words import Words
 
 ROWS = [(1, 5.5, None), (2, 4.0, 3.75), (3, 3.0, None), (4, 2.5, 2.25)]
@@ -63,7 +63,16 @@ def test_labels_are_japanese_where_a_font_holds_it(monkeypatch):
     assert (words.lang, fonts) == ("en", ["DejaVu Sans"])
 
 
-def test_the_picture_is_a_png(tmp_path):
+def test_the_picture_is_a_png_and_its_language_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans"])
     path = tmp_path / "losses.png"
-    plotting.loss_curve(path, ROWS, 5.545, 3.264, Words("en"))
-    assert Path(path).read_bytes().startswith(b"\x89PNG")
+    for lang in ("en", "ja"):
+        assert plotting.loss_curve(path, ROWS, 5.545, 3.264, Words(lang)) == "en"
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_english_labels_for_a_japanese_reader_are_explained(tmp_path, monkeypatch):
+    for drawn, said in (("ja", "にあります。"), ("en", "図の文字は英語です。")):
+        monkeypatch.setattr(plotting, "loss_curve", lambda *_, drawn=drawn: drawn)
+        run = Run(tmp_path)
+        assert cli_train.draw(run, np.zeros(3, dtype=np.uint8), Words("ja")).endswith(said)
