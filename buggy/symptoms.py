@@ -19,6 +19,7 @@ from . import (
     overlay,
     training_runs,
     untrained,
+    updates,
     vocabulary,
 )
 from .lab import SYMPTOMS, Lab, Measurement, Symptom, seen
