@@ -56,8 +56,19 @@ def heat(module, seed):
 
     Matrices N(0, 1 / fan-in), embeddings N(0, 1), gains 1 + 0.3 N, biases 0.3 N. At the initial
     scale of 0.02 attention is nearly uniform and most faults hide in the rounding.
+    How the projections of attention are laid out is free: all of them read d_model channels.
     """
-    return load(module, lambda name, parameter: _hot(name, parameter, seed))
+    reads = {
+        name.removesuffix("out_proj.weight"): parameter.size(-1)
+        for name, parameter in module.named_parameters()
+        if name.endswith("out_proj.weight")
+    }
+
+    def hot(name, parameter):
+        fan_in = next((width for prefix, width in reads.items() if name.startswith(prefix)), None)
+        return _hot(name, parameter, seed, fan_in or parameter.size(-1))
+
+    return load(module, hot)
 
 
 def load(module, value):
@@ -73,14 +84,13 @@ def load(module, value):
     return module
 
 
-def _hot(name, parameter, seed):
+def _hot(name, parameter, seed, fan_in):
     own = generator(zlib.crc32(name.encode()) ^ seed)
     noise = torch.randn(parameter.shape, generator=own, dtype=torch.float64)
     if parameter.dim() == 1:
         return 0.3 * noise if "bias" in name else 1 + 0.3 * noise
     if name.startswith(("wte", "wpe")):
         return noise
-    fan_in = parameter.size(-1) if parameter.dim() == 2 else max(parameter.shape)
     return noise / fan_in**0.5
 
 
