@@ -38,7 +38,7 @@ def _next(idx):
     threshold="0.9 of the tokens right of a model rigged to count, 0.2 of one that claims to have "
     "learnt it",
     budget="16 greedy tokens from each of 24 prompts of 3, past the context; 60 steps of counting",
-    margin="",
+    margin="reference 1 for both; rigged: shown to 0.38; learnt: others from 0.32, shown to 0.07",
 )
 def generation_ignores_or_repeats_the_prompt(lab):
     loss = ending(on_counting(lab)[1])
@@ -78,7 +78,7 @@ def _text(tokens):
     "samples_too_wild_or_too_tame",
     threshold="0.15 nats a token, 0.01 of the tokens outside the top k, or 0.3 repeated too often",
     budget="1,000 rows of 4 tokens from known odds, at temperatures 0.5 and 2 and at top-k 3",
-    margin="",
+    margin="reference 0.03 nats, 0 outside, 0.02 repeated; shown from 0.31, 0.065 and 0.83",
 )
 def samples_too_wild_or_too_tame(lab):
     tokens = drawn(lab, 1.0, 3)

@@ -10,7 +10,7 @@ from .limits import raises
     "overflow_in_half_precision",
     threshold="anything infinite or NaN, or an exception, where float32 is finite",
     budget="float16: attention, softmax, both norms, the loss, and a whole model",
-    margin="",
+    margin="exact: a correct package has none",
 )
 def overflow_in_half_precision(lab):
     for what in HALF:

@@ -135,7 +135,7 @@ def _draw(lab, tokens):
     "learning_rate_leaves_its_course",
     threshold="0.02 of the highest rate",
     budget="steps 0 to 30: warm-up 5, decay to step 20, from 1 down to 0.1",
-    margin="",
+    margin="reference exactly 0; shown from 0.085",
 )
 def learning_rate_leaves_its_course(lab):
     rows = []

@@ -75,7 +75,7 @@ CRASHES = {
     "forward": ("model", "x = self.wte(idx)", "x = self.wte(idx)[None]", "crash_in_ordinary_use"),
     "training": ("training", "optimizer.step()", "optimizer.stride()", "crash_in_ordinary_use"),
     "exit": ("attention", "return softmax(scores)", "raise SystemExit #", "crash_in_ordinary_use"),
-    "saving": ("training", "torch.save(state, part)", "raise OSError(28, 'full')", None),
+    "saving": ("training", "os.replace(part, path)", "raise OSError(28, 'full')", None),
     "ledger": ("ledger", "return sum(", "return sun(", None),
     "half": ("loss", "wide = torch", "assert logits.dtype != torch.half; wide = torch",
              "overflow_in_half_precision"),
