@@ -1,5 +1,6 @@
 """A folder of changed modules laid over the reference: every known trap."""
 
+import sys
 import threading
 import traceback
 
@@ -67,8 +68,9 @@ def test_two_packages_share_nothing_but_tensors(folder):
     assert torch.equal(twin(idx), model(one)(idx))
 
 
-def test_an_edit_within_the_same_second_is_seen(folder):
+def test_an_edit_within_the_same_second_is_seen(folder, monkeypatch):
     """Python's bytecode cache knows a file by its size and second: diagonal=0 and diagonal=1."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     for diagonal in (1, 0, 2, 1):
         source = reference("attention").replace("diagonal=1", f"diagonal={diagonal}")
         write(folder, "attention", source)
@@ -137,8 +139,6 @@ def test_a_broken_module_leaves_no_half_of_itself(folder):
 
 
 def test_unloading_forgets_all_modules(folder):
-    import sys
-
     package = overlay.load(folder)
     model(package)
     name = package._name

@@ -100,10 +100,11 @@ def test_every_module_must_change(start):
 
 def test_nothing_is_written_when_an_edit_is_stale(start, tmp_path):
     out = tmp_path / "out"
-    edits = [Edit("m", "y = x + 1", "y = x"), Edit("m", "nowhere", "z")]
-    with pytest.raises(StaleFault):
-        planting.plant(edits, out, start)
-    assert not out.exists()
+    right = Edit("m", "y = x + 1", "y = x")
+    for wrong in (Edit("m", "nowhere", "z"), Edit("m", "return x + 1", "return (")):
+        with pytest.raises(StaleFault):
+            planting.plant([right, wrong], out, start)
+        assert not out.exists()
 
 
 def test_places_that_overlap_are_two(start):
