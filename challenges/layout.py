@@ -113,10 +113,11 @@ class Screen:
         """Add one line as it is: code, paths and commands are never wrapped."""
         self.lines.append(self.paint(line, style))
 
-    def sides(self, left, right, style=None):
-        """Add a line with text at both ends; only the right one is painted."""
+    def sides(self, left, right, style=None, left_style=None):
+        """Add a line with text at both ends."""
         room = self.columns - width(right) - 2
-        self.lines.append(pad(cut(left, room), room + 2) + self.paint(right, style))
+        left = pad(cut(left, room), room + 2)
+        self.lines.append(self.paint(left, left_style) + self.paint(right, style))
 
     def labelled(self, label, text, room, style=None):
         """Add ``label  text``, the text wrapped beside its label."""

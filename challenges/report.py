@@ -3,7 +3,7 @@
 from tests.rules import tell
 
 from . import files, scoring, workspace
-from .layout import Screen, pad, unbroken, width
+from .layout import GLUE, Screen, pad, unbroken, width
 
 BROKEN_LINES = 6
 
@@ -45,7 +45,7 @@ def measured(say, screen, round, brevity):
         words = [unbroken(f"{scoring.SIGNS[outcome]} {word}") for word, outcome, _ in rows]
         sentences = [row[f"text_{say.lang}"] for _, _, row in rows]
         if brevity:
-            screen.add("  ".join(words), first=f"  ({letter}) ")
+            screen.add(f" {GLUE}".join(words), first=f"  ({letter}) ")
             for sentence in sentences[: 2 - brevity]:
                 screen.add(sentence, "dim", first=" " * 6)
         else:

@@ -13,7 +13,7 @@ def heading(say, screen, challenge, right="", style=None):
     day = challenge.table.get("day")
     name = say("screen.day", day=day) if day else say("screen.final")
     title = f"{name}  {challenge.text(say.lang, 'title')}"
-    screen.sides(screen.paint(title, "title") if screen.colour else title, right, style)
+    screen.sides(title, right, style, "title")
     screen.add()
 
 
@@ -162,7 +162,8 @@ def _check(say, round, options, full=False, brevity=0):
         report.measured_in_short(say, screen, round)
         report.answers_in_short(say, screen, round)
     broken = report.broken(say, round, screen)
-    room = 0 if brevity else max(4, LINES - len(screen.lines) - len(broken) - 1)
+    room = LINES - len(screen.lines) - len(broken) - 1
+    room = 0 if brevity or room < 6 else room  # a list of two lines would tell nothing
     report.rules(say, screen, round, None if full else room)
     screen.lines += broken
     return screen

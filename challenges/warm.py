@@ -128,6 +128,7 @@ def _serve(rules, order, printed, write):
     try:
         os.dup2(printed.fileno(), 1)
         os.dup2(printed.fileno(), 2)
+        sys.stdout = sys.stderr = os.fdopen(1, "w", encoding="utf-8", errors="replace")
         package = Recorder(overlay.load(order["folder"]))
         sys.stdin = io.StringIO("\n".join(rules))
         out = os.fdopen(write, "w", encoding="utf-8")
@@ -135,6 +136,7 @@ def _serve(rules, order, printed, write):
         def say(verdict):
             out.write(json.dumps([verdict, sorted(package.seen)]) + "\n")
             out.flush()
+            package.seen.clear()  # each rule says what it has used itself
 
         worker._serve(package, order | {"examples": None}, say)
         sys.stdout.flush()

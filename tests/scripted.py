@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from challenges import challenge as challenges
+
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("reference", "buggy", "challenges", "tests/rules")
 SINGLE = ("pyproject.toml", "tests/__init__.py", "tests/strategies.py")
@@ -63,8 +65,7 @@ class Learner:
 
     def answer(self, name="day49", **answers):
         """Write the answers sheet."""
-        lines = [f"{id} = {json.dumps(given)}" for id, given in answers.items()]
-        (self.work(name) / "answers.toml").write_text("\n".join(lines), encoding="utf-8")
+        (self.work(name) / "answers.toml").write_text(answers_text(**answers), encoding="utf-8")
 
     def edit(self, module, before, after, name="day49"):
         """Replace a text of a work file that stands there exactly once."""
@@ -76,6 +77,21 @@ class Learner:
     def ledger(self, name="day49"):
         text = (self.work(name) / "ledger.jsonl").read_text(encoding="utf-8")
         return [json.loads(line) for line in text.splitlines()]
+
+
+def own_challenge(tmp_path, monkeypatch, name="day49"):
+    """A challenge in a folder of its own, untouched, for the desk in this process."""
+    monkeypatch.setattr(challenges, "HERE", tmp_path)
+    folder = tmp_path / name
+    folder.mkdir(parents=True)
+    for path in (ROOT / "challenges" / name).glob("*.toml"):
+        shutil.copy(path, folder)
+    return challenges.read(folder)
+
+
+def answers_text(**answers):
+    """The text of an answers sheet."""
+    return "\n".join(f"{id} = {json.dumps(given)}" for id, given in answers.items())
 
 
 def sheet(**tables):

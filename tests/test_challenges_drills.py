@@ -7,7 +7,7 @@ import pytest
 from challenges import challenge as challenges
 from challenges import desk, drill, files, forms, keys, questions, words, workspace
 from tests.rules.judge import Judgement
-from tests.scripted import ROOT
+from tests.scripted import own_challenge
 
 DRILLS = [c for c in challenges.all_in_order() if c.questions and not c.levels]
 CLOSING = challenges.find("day49")
@@ -141,12 +141,7 @@ def drilled(tmp_path, monkeypatch):
     """A drill in a folder of its own, started; its keys come from this process."""
 
     def begin(name):
-        monkeypatch.setattr(challenges, "HERE", tmp_path)
-        folder = tmp_path / name
-        folder.mkdir(parents=True)
-        for path in (ROOT / "challenges" / name).glob("*.toml"):
-            (folder / path.name).write_bytes(path.read_bytes())
-        found = challenges.read(folder)
+        found = own_challenge(tmp_path, monkeypatch, name)
         assert desk.run(found, desk.Options(), words.speaker("en")).status == 1
         return found
 

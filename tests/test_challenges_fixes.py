@@ -9,9 +9,22 @@ import pytest
 
 from buggy import overlay, vocabulary
 from challenges import challenge as challenges
-from challenges import commands, desk, handout, progress, reveal, screens, sheet, words
+from challenges import (
+    commands,
+    desk,
+    files,
+    handout,
+    progress,
+    questions,
+    reveal,
+    screens,
+    sheet,
+    words,
+    workspace,
+)
 from tests.rules.judge import Judgement
 from tests.rules.manifest import RULES, in_order, run
+from tests.scripted import own_challenge
 
 DAY49 = challenges.find("day49")
 FAULTS = dict(zip("ABCD", challenges.choose(DAY49)))
@@ -44,6 +57,7 @@ def source(module):
     return (overlay.REFERENCE / f"{module}.py").read_text(encoding="utf-8")
 
 
+@cache
 def first_broken(gpt):
     for rule in in_order():
         verdict = run(rule, gpt, shrink=True)
@@ -123,7 +137,8 @@ def test_a_complete_fix_is_accepted_in_any_style(tmp_path, style):
     (tmp_path / "block.py").write_text(rewritten("block", "forward", BLOCK), encoding="utf-8")
     (tmp_path / "data.py").write_text(rewritten("data", "shift_pair", DATA), encoding="utf-8")
     gpt = overlay.load(tmp_path)
-    broken = [v for v in (run(rule, gpt) for rule in in_order()) if v.outcome != "holds"]
+    verdicts = [run(rule, gpt, examples=2) for rule in in_order()]
+    broken = [verdict for verdict in verdicts if verdict.outcome != "holds"]
     assert broken == []
 
 
@@ -174,14 +189,9 @@ def symptoms(shown):
 @pytest.fixture
 def day49(tmp_path, monkeypatch):
     """Day 49 in a folder of its own, started."""
-    monkeypatch.setattr(challenges, "HERE", tmp_path)
-    folder = tmp_path / "day49"
-    folder.mkdir()
-    for name in ("challenge.toml", "questions.toml"):
-        (folder / name).write_bytes((DAY49.folder / name).read_bytes())
-    found = challenges.read(folder)
-    with commands.files.lock(folder):
-        commands.workspace.begin(found, words.speaker("en"))
+    found = own_challenge(tmp_path, monkeypatch)
+    with files.lock(found.folder):
+        workspace.begin(found, words.speaker("en"))
     return found
 
 
@@ -195,9 +205,9 @@ def round_of(challenge, verdict, say):
     verdicts = [verdict.as_dict() if v["rule"] == verdict.rule else v for v in verdicts]
     verdicts.sort(key=lambda v: v["rule"] != verdict.rule)
     found.judgement = Judgement(verdicts)
-    keys = {"nan_reason": ["row_without_keys"], "first_loss": 4.6}
     measured = [symptoms(fault.symptoms) for fault in FAULTS.values()]
-    found.measured = {"symptoms": measured, "keys": keys, "mistakes": {}}
+    marks = questions.marked(questions.load(challenge), {}, {"nan_faults": "wrong"})
+    found.measured = {"symptoms": measured, "marks": marks}
     return found
 
 
@@ -228,7 +238,7 @@ def test_the_first_screen_the_sheets_and_the_hints_give_nothing_away(day49, lang
     say = words.speaker(lang)
     standing = progress.Progress(day49)
     texts = [screens.first(say, standing)]
-    texts += commands.workspace.sheets(day49, list(FAULTS.values()), say).values()
+    texts += workspace.sheets(day49, list(FAULTS.values()), say).values()
     texts.append((day49.work / "ledger.jsonl").read_text(encoding="utf-8"))
     for letter in "ABCD":
         for _ in range(4):

@@ -13,19 +13,14 @@ from challenges import challenge as challenges
 from challenges import desk, files, hunt, ledger, words, workspace
 from challenges.progress import Progress
 from tests.rules.judge import Judgement
-from tests.scripted import ROOT, Learner
+from tests.scripted import Learner, own_challenge
 from tests.test_challenges import ALL_RIGHT, CLOSING, FIXES, lines
 
 
 @pytest.fixture
 def day49(tmp_path, monkeypatch):
     """Day 49 in a folder of its own, untouched."""
-    monkeypatch.setattr(challenges, "HERE", tmp_path)
-    folder = tmp_path / "day49"
-    folder.mkdir()
-    for name in ("challenge.toml", "questions.toml"):
-        (folder / name).write_bytes((ROOT / "challenges/day49" / name).read_bytes())
-    return challenges.read(folder)
+    return own_challenge(tmp_path, monkeypatch)
 
 
 @pytest.fixture
