@@ -32,5 +32,8 @@ def load(path):
 def write(model, prompt, tokens, temperature, top_k, console):
     """Print the prompt and what follows; signs that would steer the terminal are dropped."""
     idx = torch.from_numpy(encode(prompt).copy()).long()[None]  # (1, T)
-    text = decode(generate(model, idx, tokens, temperature, top_k)[0].tolist())
+    try:
+        text = decode(generate(model, idx, tokens, temperature, top_k)[0].tolist())
+    except RuntimeError as error:  # torch draws from no shares that are not finite
+        raise Refusal("refused.not_finite") from error
     console.print("".join(sign for sign in text if sign.isprintable() or sign in "\n\t"))

@@ -34,12 +34,8 @@ def main(options, words, console):
     settings["text"] = hashlib.sha256(data).hexdigest()[:16]
     done = run.open(settings, config, options.fresh)
     torch.manual_seed(options.seed)
-    try:
-        model = GPT(config)
-    except RuntimeError as error:  # the allocator's
-        raise Refusal("refused.memory", n=total_parameters(config)) from error
+    model, n = build(config), total_parameters(config)
     start = "train.resumed" if done else "train.started"
-    n = total_parameters(config)
     console.print(words(start, n=n, tokens=len(training), out=run.folder, step=done))
     interrupted = fit(model, training, validation, run, options, words, console)
     console.print(words("train.interrupted" if interrupted else "train.done", out=run.folder))
@@ -71,6 +67,14 @@ def split(data, block_size):
     return training, validation
 
 
+def build(config):
+    """The untrained model; raises Refusal when the memory does not hold it."""
+    try:
+        return GPT(config)
+    except RuntimeError as error:  # the allocator's
+        raise Refusal("refused.memory", n=total_parameters(config)) from error
+
+
 def fit(model, training, validation, run, options, words, console):
     """Train with a progress bar; returns whether Ctrl-C ended it."""
     columns = (
@@ -90,7 +94,7 @@ def fit(model, training, validation, run, options, words, console):
                 steps=options.steps,
                 batch_size=options.batch_size,
                 max_lr=options.lr,
-                min_lr=options.lr,
+                min_lr=options.lr,  # constant: more steps later go on with the same curve
                 checkpoint=run.checkpoint,
                 checkpoint_every=options.every,
                 after_step=monitor,

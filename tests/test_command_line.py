@@ -66,7 +66,10 @@ MISTAKES = [
     ("sample --temperature -0.1", "--temperature must be a number, 0 or more, found '-0.1'."),
     ("train --lr nan", "--lr must be a number, 0 or more, found 'nan'."),
     (f"train --seed {2**63}", f"--seed must be a whole number, 0 or more, found '{2**63}'."),
-    (f"train --text text.txt --d-model {2**40}", "A model of 58,028,439,341,913,417,734,684,672 par"),
+    (
+        f"train --text text.txt --d-model {2**40}",
+        "A model of 58,028,439,341,913,417,734,684,672 par",
+    ),
     ("train --lr inf", "--lr must be a number, 0 or more, found 'inf'."),
     ("train --lang fr", "--lang must be one of en, ja, found 'fr'."),
     ("train --lang", "--lang must be one of en, ja, found ''."),
@@ -226,6 +229,13 @@ def test_a_trained_model_writes(said, style):
     greedy = [said(f"{line} --temperature 0 --seed {seed}")[1] for seed in (0, 1)]
     assert greedy[0] == greedy[1] == said(f"{line} --top-k 1")[1]
     assert said("sample --out out --prompt def --tokens 0")[1] == "def\n"
+
+
+def test_a_run_that_diverged_writes_nothing(said):
+    assert said(f"{TRAIN} --lr 1e15")[0] == 0
+    status, out, err = said("sample --out out")
+    assert (status, out) == (2, "")
+    assert err.startswith("No token can be drawn: the model's numbers are not finite.")
 
 
 def test_signs_that_steer_the_terminal_are_not_printed(said, monkeypatch):
