@@ -34,11 +34,13 @@ def readers():
 
 
 def rules_that_see(folder):
-    """The rules about modules that the folder changes, or that are built of them."""
-    reach = set().union(*(readers()[module] for module in overlay.files(folder)))
-    if "model" in reach:  # what takes a model or a config judges it too
-        reach |= {"ledger", "sampling", "training"}
-    return [rule for rule in in_order() if rule.entry.split(".")[0] in reach]
+    """The rules about modules that the folder changes, or that are built of them up to the model.
+
+    What only calls a finished model (sampling, training) is left to the slow form.
+    """
+    changed = set(overlay.files(folder))
+    reach = set().union(*(readers()[module] for module in changed)) - {"sampling", "training"}
+    return [rule for rule in in_order() if rule.entry.split(".")[0] in reach | changed]
 
 
 def rejections(folder, rules, seeds, examples=None):
