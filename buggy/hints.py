@@ -6,7 +6,7 @@ import re
 from .faults import LANGUAGES
 
 # A line of a file, not a row of a matrix that is called 0, t or T
-_LINE = re.compile(r"\blines? \d+|\.py\b|\bL\d+\b|\d+ ?行目")
+_LINE = re.compile(r"\b[Ll]ines? \d+|\.py\b|\bL\d+\b|\d+ ?行目")
 _LESSON = {"en": re.compile(r"\bDay (\d+)"), "ja": re.compile(r"(\d+) 日目")}
 _CODE = re.compile(r"[=()\[\]*/.]")
 
