@@ -45,7 +45,7 @@ def who_moved(lab):
 
 
 def gradient(lab):
-    """The norm of each block's gradient in an untrained model of 24 blocks."""
+    """The norm of each block's gradient in an untrained model of 32 blocks."""
     norms = untrained.gradient_norms(lab, untrained.DEEP)
     return {"blocks": [norms[f"blocks.{i}"] for i in range(untrained.DEEP)]}
 

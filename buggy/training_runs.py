@@ -62,8 +62,8 @@ def loss_stuck_at_ln_v(lab):
     "loss_plateaus_high",
     threshold="over 1.0 at the end, or over 0.35 and no longer falling; under ln V - 0.3",
     budget="60 steps of counting, V = 24; falling: by a fifth in the last 20",
-    margin="reference to 0.001; shown from 0.64, with 0.92 and more of it 20 steps before, against "
-    "0.68 and less of what only learns slowly",
+    margin="reference to 0.001; shown from 0.64, at 0.92 or more of where it was 20 steps before; "
+    "what only learns slowly is at 0.68 or less",
 )
 def loss_plateaus_high(lab):
     losses = on_counting(lab)[1]

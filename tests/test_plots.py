@@ -18,13 +18,13 @@ RIGHT = {
     "loss": {"random_tokens": [4.6] * 60, "counting": [3.2 * 0.8**i for i in range(45)]},
     "attention": {"map": np.tril(np.ones((16, 16)) / 8).tolist()},
     "who_moved": {"map": np.triu(np.ones((10, 10))).tolist()},
-    "gradient": {"blocks": [0.3] * 24},
+    "gradient": {"blocks": [0.3] * 32},
 }
 NAN = {
     "loss": {"random_tokens": [math.nan] * 60, "counting": [3.2] + [math.inf] * 44},
     "attention": {"map": [[math.nan] * 16] * 16},
     "who_moved": {"map": [[0.0] * 10] * 10},
-    "gradient": {"blocks": [0.0] * 24},
+    "gradient": {"blocks": [0.0] * 32},
 }
 RAISES = {kind: {"raises": "IndexError"} for kind in plots.KINDS}
 

@@ -120,7 +120,7 @@ def test_a_fault_shows_exactly_what_it_declares_on_every_seed(id):
 
 BOTH_SIDES = [
     ("targets_not_shifted", "first_loss_below_ln_v", {"tied": True}, {"tied": False}),
-    ("no_residual_around_attention", "early_layers_starved_of_gradient", {"n_layer": 24},
+    ("no_residual_around_attention", "early_layers_starved_of_gradient", {"n_layer": 32},
      {"n_layer": 2}),
     ("heads_split_without_transposing", "loss_falls_below_the_data_floor", {"n_head": 4},
      {"n_head": 1}),
