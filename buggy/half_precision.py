@@ -37,7 +37,8 @@ def _numbers(dtype, *size, scale=1.0):
 
 
 def _attention(gpt, dtype):
-    q, k, v = (_numbers(dtype, 2, 2, 9, 8, scale=scale) for scale in (16, 1, 1))
+    # 64 first rows: one of them has a score below -17, where float16 has no exponential left
+    q, k, v = (_numbers(dtype, 8, 8, 9, 8, scale=scale) for scale in (16, 1, 1))
     return gpt.attention.attention(q, k, v)
 
 
