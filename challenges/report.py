@@ -162,41 +162,49 @@ def broken(say, round, like, verdict=None):
     verdict = verdict or round.judgement.first
     if verdict is None:
         return [say("screen.selected_hold")]
-    rules_say = tell.words(say.lang)
-    screen = Screen(like.columns, like.colour)
-    day = say("screen.rule_of", day=verdict["day"])
-    style = "bad" if verdict["outcome"] == "broken" else "warn"
-    title = rules_say(f"rule.{verdict['rule']}.title")
-    screen.sides(f"{day}  {title}", say(f"outcome.{verdict['outcome']}"), style)
-    observed, allowed = tell.observed(rules_say, verdict), tell.allowed(rules_say, verdict)
-    if allowed:
-        observed = say("broken.but", observed=observed.rstrip("。."), allowed=allowed)
-    command = unbroken(f"python -m challenges hint {round.challenge.name}")
-    rows = [
-        ("law", tell.law(rules_say, verdict["rule"])),
-        ("tried", tell.tried(rules_say, verdict)),
-        ("observed", observed),
-        ("said", _said(say, round, verdict)),
-        ("next", say("broken_next.command", command=command) if round.letters else ""),
-    ]
-    rows = [(say(f"broken.{label}"), text) for label, text in rows if text]
-    room = max(width(label) for label, _ in rows)
-    while True:
-        part = Screen(like.columns, like.colour)
+    told = _told(say, round, verdict)
+    # What is left out where six lines are too few: the title says the law shorter, the sheet
+    # holds the words, the observation says more than what is allowed.
+    for count in range(4):
+        left_out = ("law", "words", "allowed")[:count]
+        screen = Screen(like.columns, like.colour)
+        style = "bad" if verdict["outcome"] == "broken" else "warn"
+        title = f"{say('screen.rule_of', day=verdict['day'])}  {told['title']}"
+        screen.sides(title, say(f"outcome.{verdict['outcome']}"), style)
+        rows = _rows(say, {name: "" if name in left_out else text for name, text in told.items()})
+        room = max(width(label) for label, _ in rows)
         for label, text in rows:
-            part.labelled(label, text, room)
-        if len(part.lines) < BROKEN_LINES or rows[0][0] != say("broken.law"):
-            return screen.lines + part.lines
-        rows = rows[1:]  # the title says it shorter
+            screen.labelled(label, text, room)
+        if len(screen.lines) <= BROKEN_LINES:
+            break
+    return screen.lines
 
 
-def _said(say, round, verdict):
-    """What the learner predicted of a fault of this rule's day."""
-    said = [
-        f"({letter}) {', '.join(p.symptoms)}"
-        for letter, p in round.predicted.items()
-        if p.day == verdict["day"] and p.symptoms
-    ]
-    if round.progress.sealed is None:
-        return ""
-    return "; ".join(said) or say("broken.nothing_said", day=verdict["day"])
+def _told(say, round, verdict):
+    """The sentences of a verdict by name."""
+    rules_say, rule = tell.words(say.lang), verdict["rule"]
+    of_day = {x: p for x, p in round.predicted.items() if p.day == verdict["day"] and p.symptoms}
+    unsaid = say("broken.nothing_said", day=verdict["day"])
+    command = unbroken(f"python -m challenges hint {round.challenge.name}")
+    return {
+        "title": rules_say(f"rule.{rule}.title"),
+        "law": tell.law(rules_say, rule),
+        "tried": tell.tried(rules_say, verdict),
+        "observed": tell.observed(rules_say, verdict),
+        "allowed": tell.allowed(rules_say, verdict),
+        "words": "; ".join(f"({x}) {', '.join(p.symptoms)}" for x, p in of_day.items())
+        or (unsaid if round.progress.sealed and round.letters else ""),
+        "letters": ", ".join(f"({x})" for x in of_day),
+        "next": say("broken_next.command", command=command) if round.letters else "",
+    }
+
+
+def _rows(say, told):
+    """[(label, text)] of the sentences that are there, what is allowed beside the observation."""
+    observed = told["observed"]
+    if told["allowed"]:
+        observed = say("broken.but", observed=observed.rstrip("。."), allowed=told["allowed"])
+    rows = [(name, told[name]) for name in ("law", "tried")]
+    rows += [("observed", observed), ("said", told["words"] or told["letters"])]
+    rows.append(("next", told["next"]))
+    return [(say(f"broken.{label}"), text) for label, text in rows if text]

@@ -4,8 +4,9 @@ foreseen."""
 import difflib
 
 from buggy.overlay import REFERENCE
+from tests.rules import tell
 
-from . import files, scoring, workspace
+from . import files, report, scoring, workspace
 from .layout import Screen, unbroken
 
 DIFF_LINES = 2  # of each side of a diff, on a screen that must stay short
@@ -17,7 +18,10 @@ def accepted(say, screen, round, full):
     screen.add(say("accepted.rules", total=total), "good")
     for line in score(say, round):
         screen.add(line)
-    screen.add()
+    if round.given and not full:
+        report.answers_in_short(say, screen, round)
+    else:
+        screen.add()
     for letter, fault in zip(round.letters, round.faults):
         one(say, screen, letter, fault, full)
     if full:
@@ -65,9 +69,13 @@ def one(say, screen, letter, fault, full):
         for line in diff if full else _shortened(diff):
             screen.raw(f"    {line}", {"-": "bad", "+": "good"}.get(line[0]))
     if full:
+        law = tell.words(say.lang)(f"rule.{fault.rule}.title")
+        screen.add(say("accepted.law", law=law), first="    ")
         screen.add(fault.explanation(say.lang), first="    ")
+        if fault.sources:
+            screen.raw(f"    {say('accepted.source')}")
         for source in fault.sources:
-            screen.raw(f"    {say('accepted.source')} {source}")
+            screen.raw(f"    {source}", "dim")
         screen.add()
 
 
@@ -103,7 +111,7 @@ def own(say, screen, round):
         before, after = before.split("\n"), after.split("\n")
         diff = difflib.unified_diff(before, after, name, name, n=0, lineterm="")
         for line in list(diff)[1:]:
-            screen.raw(f"    {line}".rstrip(), {"-": "bad", "+": "good"}.get(line[:1]))
+            screen.raw(f"  {line}".rstrip(), {"-": "bad", "+": "good"}.get(line[:1]))
     screen.add()
 
 
@@ -127,4 +135,6 @@ def screen_of(say, round):
     for letter, fault in zip(round.letters, round.faults):
         one(say, screen, letter, fault, full=True)
     own(say, screen, round)
+    command = unbroken(f"pytest {files.shown(round.challenge.folder)} --plots")
+    screen.add(say("accepted.pictures", command=command))
     return screen.text()

@@ -16,7 +16,8 @@ def softmax(x, dim=-1):
     Any floating dtype, which is kept.
     """
     shares = (x - x.detach().amax(dim, keepdim=True)).exp()
-    return shares / shares.sum(dim, keepdim=True)
+    total = shares.sum(dim, keepdim=True)
+    return shares * (1 / total)  # one division a row, not one a share: a cheaper gradient
 
 
 def causal_mask(T, device=None):

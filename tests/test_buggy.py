@@ -20,11 +20,11 @@ GOOD = "scores_not_scaled"
 SCALE = Edit("attention", "scores = q @ k.mT / math.sqrt(q.size(-1))", "scores = q @ k.mT")
 
 
-def buggy(*arguments, given=None, **environment):
+def buggy(*arguments, given=None, cwd=ROOT, **environment):
     """The command as a person types it: (status, output, errors)."""
     done = subprocess.run(
         [sys.executable, "-m", "buggy", *arguments],
-        cwd=ROOT,
+        cwd=cwd,
         env=os.environ | {"BUGHUNT_LANG": "en", "PYTHONDONTWRITEBYTECODE": "1"} | environment,
         input=given,
         capture_output=True,
@@ -308,3 +308,56 @@ def test_pairs_stand_together_only_where_their_edits_do_not_meet():
     assert not matrix.compatible(scale, other)
     assert matrix.compatible(scale, mask)
     assert matrix.pairs([scale, other, mask]) == [(scale, mask), (other, mask)]
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A small repository with our packages, for commands that read its history."""
+    ignored = shutil.ignore_patterns("__pycache__", "accepted", "mutation", "benchmarks", "test_*")
+    for name in ("reference", "buggy", "tests"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "all"]):
+        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path
+
+
+def test_new_turns_an_uncommitted_edit_into_a_fault(repository):
+    """The file is written with what was measured; the edit itself is left alone."""
+    path = repository / "reference" / "loss.py"
+    right = path.read_text(encoding="utf-8")
+    wrong = right.replace("ignore_index=-100", "ignore_index=3")
+    path.write_text(wrong, encoding="utf-8")
+    status, out, err = buggy(
+        "new", "--from-diff", "--id", "token_three_is_left_out", cwd=repository
+    )
+    assert (status, err) == (0, "")
+    assert "token_three_is_left_out.toml" in out
+    assert path.read_text(encoding="utf-8") == wrong
+    fault = faults.read(repository / "buggy" / "catalogue" / "token_three_is_left_out.toml")
+    assert (fault.day, fault.rule) == (49, "the_loss_is_the_surprise_at_the_targets")
+    assert fault.symptoms == ("no_visible_symptom",)
+    (edit,) = fault.edits
+    assert right.replace(edit.correct, edit.planted) == wrong
+    path.write_text(right, encoding="utf-8")
+    again = buggy("new", "--from-diff", "--id", "nothing_was_changed", cwd=repository)
+    assert again[0] == 2
+    assert len(again[2].splitlines()) == 1
+
+
+def test_new_asks_five_questions(repository):
+    """Without flags: a name, a module, two texts, a source."""
+    answers = [
+        "every_second_loss_forgotten",
+        "training",
+        "mean_loss += loss.item()\n.",
+        "mean_loss += loss.item() / 2\n.",
+        "https://example.org/issues/1",
+    ]
+    status, _, err = buggy("new", given="\n".join(answers) + "\n", cwd=repository)
+    assert status == 0
+    assert [f"{n}/5" in err for n in range(1, 6)] == [True] * 5
+    fault = faults.read(repository / "buggy" / "catalogue" / "every_second_loss_forgotten.toml")
+    assert (fault.day, fault.rule) == ("X", "a_step_is_that_of_the_whole_batch")
+    assert fault.sources == ("https://example.org/issues/1",)
+    assert fault.edits[0].planted == "mean_loss += loss.item() / 2"

@@ -69,8 +69,9 @@ def test_the_first_run_hands_out_the_work_and_tells_the_four_steps(learner):
 
 
 def test_the_first_run_does_not_import_torch(learner):
-    code = (
-        "import sys, pytest; status = pytest.main(['challenges/day49']);"
+    code = (  # twice, as from a notebook's kernel
+        "import sys, pytest; pytest.main(['challenges/day49']);"
+        "status = pytest.main(['challenges/day49']);"
         "sys.exit('torch' if 'torch' in sys.modules else int(status))"
     )
     script = learner.root / "typed.py"
@@ -78,6 +79,7 @@ def test_the_first_run_does_not_import_torch(learner):
     done = learner.type("typed")
     assert done.returncode == 1
     assert done.stderr == ""
+    assert "Nothing has run yet" in done.stdout
 
 
 def test_nothing_runs_before_the_sheet_is_complete(started):
@@ -167,6 +169,13 @@ def test_every_way_of_running_pytest_reaches_the_exercise(started):
     outside = started.type("pytest", str(started.folder()), cwd=started.root.parent)
     assert outside.returncode == 1
     assert "小さな GPT clone/challenges/day49/work/predictions.toml" in outside.stdout
+
+
+def test_a_run_of_everything_leaves_the_exercises_alone(started):
+    (started.root / "test_other.py").write_text("def test_other():\n    pass\n", encoding="utf-8")
+    done = started.type("pytest", ".", "-q")
+    assert done.returncode == 0
+    assert "1 passed" in done.stdout
 
 
 def test_xdist_judges_once_and_says_so(started):

@@ -14,8 +14,10 @@ from challenges import (
     desk,
     files,
     handout,
+    layout,
     progress,
     questions,
+    report,
     reveal,
     screens,
     sheet,
@@ -213,12 +215,21 @@ def round_of(challenge, verdict, say):
 
 @pytest.mark.parametrize("lang", ["en", "ja"])
 @pytest.mark.parametrize("letters", PARTIAL, ids=names)
-def test_no_check_of_a_partial_state_gives_anything_away(package, day49, letters, lang):
+def test_no_check_of_a_partial_state_gives_anything_away(
+    package, day49, letters, lang, monkeypatch
+):
+    """And every screen fits: 30 lines, six for the broken rule, 80 or 120 columns."""
     say = words.speaker(lang)
     verdict = first_broken(package("".join(sorted(letters))))
     found = round_of(day49, verdict, say)
-    for full in (False, True):
-        assert gives_away(screens.check(say, found, desk.Options(), full)) == []
+    for columns in ("80", "120"):
+        monkeypatch.setenv("COLUMNS", columns)
+        short = screens.check(say, found, desk.Options())
+        for screen in (short, screens.check(say, found, desk.Options(), full=True)):
+            assert gives_away(screen) == []
+            assert max(map(layout.width, screen.split("\n"))) <= int(columns)
+        assert len(short.split("\n")) <= 30
+        assert len(report.broken(say, found, layout.Screen(int(columns), False))) <= 6
 
 
 @pytest.mark.slow
@@ -229,8 +240,9 @@ def test_no_broken_rule_of_any_fault_gives_anything_away(package, day49, letter)
             continue
         for lang in ("en", "ja"):
             say = words.speaker(lang)
-            screen = screens.check(say, round_of(day49, verdict, say), desk.Options())
-            assert gives_away(screen) == [], verdict.rule
+            found = round_of(day49, verdict, say)
+            assert gives_away(screens.check(say, found, desk.Options())) == [], verdict.rule
+            assert len(report.broken(say, found, layout.Screen(80, False))) <= 6, verdict.rule
 
 
 @pytest.mark.parametrize("lang", ["en", "ja"])

@@ -127,6 +127,7 @@ def test_validation_is_the_last_part_and_shares_no_token():
         assert val.tolist() == list(range(cut, 50))
     assert len(data.train_val_split(tokens)[1]) == 5
     assert len(data.train_val_split(np.arange(19))[1]) == 1
+    assert len(data.train_val_split(np.arange(9))[0]) == 9
 
 
 REFUSALS = [
@@ -140,8 +141,8 @@ REFUSALS = [
         "7 tokens do not fit into block_size 6",
     ),
     (
-        lambda: data.get_batch(np.arange(5), 2, 6),
-        "block_size 6 needs 7 tokens or more, found 5",
+        lambda: data.get_batch(np.arange(3), 2, 5),
+        "block_size 5 needs 6 tokens or more, found 3",
     ),
     (
         lambda: rotary(torch.ones(2, 5)),

@@ -83,16 +83,31 @@ def test_the_defaults_of_training():
         assert not torch.equal(trained(), trained(**{name: other})), name
 
 
-def test_a_checkpoint_every_hundred_steps(tmp_path):
+def test_a_checkpoint_every_hundred_steps_and_one_at_the_end(tmp_path):
     path, there = tmp_path / "run.pt", []
-    knobs = {"steps": 102, "batch_size": 1, "checkpoint": path}
-    training.train(
-        GPT(config(block_size=2)),
-        np.arange(9) % 7,
-        after_step=lambda step, loss: there.append(path.exists()),
-        **knobs,
-    )
-    assert there == [False] * 100 + [True] * 2
+    model = GPT(config(block_size=2))
+    knobs = {"steps": 302, "batch_size": 1, "checkpoint": path}
+    knobs["after_step"] = lambda step, loss: there.append(path.exists())
+    training.train(model, np.arange(9) % 7, **knobs)
+    assert there == [False] * 100 + [True] * 202
+    assert training.load_checkpoint(path, model) == 302
+
+
+def test_tensors_of_three_axes_decay_too():
+    module = torch.nn.Module()
+    for name, size in (("cube", (2, 2, 2)), ("matrix", (2, 2)), ("row", (2,)), ("one", ())):
+        module.register_parameter(name, torch.nn.Parameter(torch.ones(size)))
+        module.get_parameter(name).grad = torch.zeros(size)
+    training.configure_optimizer(module, 0.5, 0.5, (0.9, 0.95)).step()
+    left = {name: parameter.mean().item() for name, parameter in module.named_parameters()}
+    assert left == {"cube": 0.75, "matrix": 0.75, "row": 1.0, "one": 1.0}
+
+
+def test_knobs_go_by_their_names():
+    with pytest.raises(TypeError):
+        training.learning_rate(3, 2, 9, 1.0, 0.1)
+    with pytest.raises(TypeError):
+        training.train(GPT(config()), np.arange(60) % 7, 1, 2)
 
 
 def test_training_puts_the_model_into_training_mode():
