@@ -163,10 +163,10 @@ def broken(say, round, like, verdict=None):
     if verdict is None:
         return [say("screen.selected_hold")]
     told = _told(say, round, verdict)
-    # What is left out where six lines are too few: the title says the law shorter, the sheet
-    # holds the words, the observation says more than what is allowed.
+    # What is left out where six lines are too few: the title says the law shorter, the observation
+    # says more than what is allowed, the sheet holds the words.
     for count in range(4):
-        left_out = ("law", "words", "allowed")[:count]
+        left_out = ("law", "allowed", "words")[:count]
         screen = Screen(like.columns, like.colour)
         style = "bad" if verdict["outcome"] == "broken" else "warn"
         title = f"{say('screen.rule_of', day=verdict['day'])}  {told['title']}"
