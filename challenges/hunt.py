@@ -20,6 +20,9 @@ def run(challenge, options, say):
     with files.lock(challenge.folder):
         made = workspace.begin(challenge, say)
         progress = Progress(challenge)
+        unread = progress.sealed is None and not options.no_predictions
+        if not made and unread:
+            made = workspace.retold(challenge, progress.faults(), say)
     if made:
         return Outcome(screens.first(say, progress), UNSOLVED, reason=say("reason.started"))
     round = Round(challenge, progress, progress.faults())

@@ -6,9 +6,10 @@ import shutil
 
 from buggy import faults as catalogue
 from buggy import overlay, planting
+from tests.rules.words import LANGUAGES
 
 from . import challenge as challenges
-from . import files, handout, ledger, questions, sheet
+from . import files, handout, ledger, questions, sheet, words
 
 PREDICTIONS, ANSWERS = "predictions.toml", "answers.toml"
 REPORT, MEASURED = "report.txt", "measured.json"
@@ -72,6 +73,28 @@ def everything(challenge, faults, say):
     """``{file name: text}`` of all that is handed out."""
     named = {f"{module}.py": text for module, text in modules(challenge, faults).items()}
     return named | sheets(challenge, faults, say)
+
+
+def retold(challenge, faults, say):
+    """Whether the sheets lay there untouched in another language: they are given anew in ours.
+
+    The first screen names the command for the other language; whoever follows it starts there.
+    Call it under the lock.
+    """
+    for other in set(LANGUAGES) - {say.lang}:
+        given = sheets(challenge, faults, words.speaker(other))
+        if given and all(_holds(challenge.work / name, text) for name, text in given.items()):
+            for name, text in sheets(challenge, faults, say).items():
+                files.write(challenge.work / name, text)
+            return True
+    return False
+
+
+def _holds(path, text):
+    try:
+        return path.read_text(encoding="utf-8") == text
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _note(challenge, faults, level, seed):

@@ -93,7 +93,19 @@ def test_nothing_runs_before_the_sheet_is_complete(started):
     assert [entry["kind"] for entry in started.ledger()] == ["start"]
 
 
+def test_the_other_language_starts_from_the_first_screen(started):
+    """The first screen names the command for it; the untouched sheets are given in it, too."""
+    japanese = started.pytest("--lang", "ja")
+    calm(japanese)
+    assert "day49/README.ja.md" in japanese.stdout
+    for sheet, word in ("predictions.toml", "症状"), ("answers.toml", "損失"):
+        assert word in (started.work() / sheet).read_text(encoding="utf-8")
+    assert [entry["kind"] for entry in started.ledger()] == ["start"]
+    assert "まだ何も動かしていません" in started.pytest("--lang", "ja").stdout
+
+
 def test_both_languages_tell_the_same_screen(started):
+    started.predict(ALL_RIGHT.replace("confidence = 3", "confidence = 0"))
     english, japanese = started.pytest(), started.pytest("--lang", "ja")
     assert "まだ何も動かしていません" in japanese.stdout
     assert len(lines(english.stdout)) == len(lines(japanese.stdout))
