@@ -13,6 +13,7 @@ from tests.rules.words import language
 
 from . import (
     attending,
+    compiler,
     generation,
     half_precision,
     limits,
@@ -37,6 +38,7 @@ def measure(package, seed=0, only=None, changes=None):
     then "raises ...". ``no_visible_symptom`` is shown when none of all the others is.
     Raises KeyError for a word that is not in the vocabulary.
     """
+    compiler.keep_out()
     wanted = vocabulary.words() if only is None else list(only)
     others = [word for word in vocabulary.words() if word != vocabulary.NOTHING]
     needed = others if vocabulary.NOTHING in wanted else wanted

@@ -23,7 +23,7 @@ def rotary(x, positions=None, theta=10000.0):
     exponents = torch.arange(0, d_k, 2, dtype=wide, device=x.device) / d_k  # (d_k / 2,)
     angles = positions.unsqueeze(-1) * theta**-exponents  # (..., T, d_k / 2)
     cos, sin = angles.cos(), angles.sin()
-    even, odd = x[..., 0::2].to(wide), x[..., 1::2].to(wide)
+    even, odd = x[..., ::2], x[..., 1::2]  # the angles' dtype decides that of the products
     turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
     return turned.flatten(-2).to(x.dtype)  # (..., T, d_k)
 

@@ -98,8 +98,8 @@ def test_the_other_language_starts_from_the_first_screen(started):
     japanese = started.pytest("--lang", "ja")
     calm(japanese)
     assert "day49/README.ja.md" in japanese.stdout
-    for sheet, word in ("predictions.toml", "症状"), ("answers.toml", "損失"):
-        assert word in (started.work() / sheet).read_text(encoding="utf-8")
+    for name, word in ("predictions.toml", "症状"), ("answers.toml", "損失"):
+        assert word in (started.work() / name).read_text(encoding="utf-8")
     assert [entry["kind"] for entry in started.ledger()] == ["start"]
     assert "まだ何も動かしていません" in started.pytest("--lang", "ja").stdout
 

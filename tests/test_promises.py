@@ -14,6 +14,7 @@ from reference.attention import MultiHeadAttention, attention
 from reference.feedforward import FeedForward, SwiGLU
 from reference.ledger import forward_flops_per_token, parameter_ledger
 from reference.model import GPT, GPTConfig
+from reference.normalization import LayerNorm
 from reference.positions import half_split_order, rotary
 
 
@@ -73,6 +74,13 @@ def test_rotary_keeps_float64_to_its_last_bits():
         torch.ones(9, 3).double(), angles
     )
     torch.testing.assert_close(rotary(x), torch.view_as_real(want).flatten(-2), rtol=0, atol=1e-13)
+
+
+def test_layer_norm_takes_its_squares_in_float32():
+    """The square of 1000 is more than float16 holds. The result keeps 11 bits: 1e-3."""
+    x = torch.tensor([[1000.0, -1000.0, 3000.0, 1000.0]], dtype=torch.float16)
+    want = torch.nn.functional.layer_norm(x.double(), (4,))
+    torch.testing.assert_close(LayerNorm(4).half()(x).double(), want, rtol=1e-3, atol=1e-3)
 
 
 def test_the_other_layout_of_rotary_channels():

@@ -110,6 +110,20 @@ def test_knobs_go_by_their_names():
         training.train(GPT(config()), np.arange(60) % 7, 1, 2)
 
 
+def test_the_rate_falls_at_once_where_no_steps_are_left_to_fall():
+    knobs = {"warmup": 5, "decay_steps": 5, "max_lr": 1.0, "min_lr": 0.1}
+    rates = [training.learning_rate(step, **knobs) for step in (4, 5, 6)]
+    assert rates == [0.8, 1.0, 0.1]
+
+
+def test_half_precision_gradients_are_measured_in_float32():
+    """The square of 300 is more than float16 holds; so is the sum of the squares."""
+    parameter = torch.nn.Parameter(torch.zeros(4, dtype=torch.float16))
+    parameter.grad = torch.full((4,), 300.0, dtype=torch.float16)
+    assert training.clip_gradients([parameter], 1.0) == 600.0
+    assert parameter.grad.tolist() == pytest.approx([0.5] * 4, rel=1e-3)  # float16 keeps 11 bits
+
+
 def test_training_puts_the_model_into_training_mode():
     model = GPT(config(dropout=0.5)).eval()
     training.train(model, np.arange(60) % 7, steps=1, batch_size=2)

@@ -17,6 +17,8 @@ import traceback
 import warnings
 from pathlib import Path
 
+from buggy import compiler
+
 MEMORY = 12 * 2**30  # bytes of address space: torch maps 3; a mutated size must not take the rest
 PATIENCE = 20  # a rule may take so many times what it takes on the reference, and
 GRACE = 5.0  # so many seconds more: a lazy import, the first call of autograd
@@ -191,6 +193,7 @@ def _warm():
     from hypothesis import strategies as st
 
     torch.set_num_threads(1)
+    compiler.keep_out()
     from tests.rules import manifest  # noqa: F401
 
     from . import kinds  # noqa: F401

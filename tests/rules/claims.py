@@ -214,9 +214,11 @@ def slope(function, tensors, generator, tolerance=SLOPE):
 
 def gradients(output, leaves, along):
     """The gradients of ``(output * along).sum()`` by the leaves (name to tensor), all present."""
-    tensor(output)
+    shape(output, along.shape)
     is_true(output.requires_grad, "detached", "attached")
-    found = torch.autograd.grad(output, list(leaves.values()), along, allow_unused=True)
+    # of a scalar: torch loads its symbolic shapes, a third of a second, to check a given gradient
+    total = (output * along).sum()
+    found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
     for name, gradient in zip(leaves, found):
         is_true(gradient is not None, "no_gradient", "gradient", name=name)
     return dict(zip(leaves, found))

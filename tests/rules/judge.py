@@ -1,8 +1,7 @@
 """Judge a folder by all rules, in processes of their own that can be stopped.
 
 The judging process never imports torch nor the judged code: an endless loop, ``sys.exit()`` or a
-crash costs one verdict. Two workers take rules from both ends of the list, the training rules
-first on one of them, because the first optimiser costs a second of imports.
+crash costs one verdict. Two workers take rules from both ends of the list.
 """
 
 import collections
@@ -17,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LIMIT = 10.0  # CPU seconds a rule; the slowest takes 0.3, or 1.5 with torch's imports
+LIMIT = 10.0  # CPU seconds a rule; the slowest takes 0.3
 WAITING = 6  # times the limit on the clock: for a busy machine, and for code that sleeps
 START = 120.0  # seconds for a worker to import torch
 PATIENCE = 2  # after so many rules without an answer the rest are not asked
