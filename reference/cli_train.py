@@ -22,7 +22,6 @@ from .training import train
 
 VOCAB_SIZE = 256  # the tokens are bytes
 VALIDATION_WINDOWS = 1024
-WARMUP = 100  # steps: Adam knows its gradients from a few only, at first
 
 
 def main(options, words, console):
@@ -95,8 +94,7 @@ def fit(model, training, validation, run, options, words, console):
                 steps=options.steps,
                 batch_size=options.batch_size,
                 max_lr=options.lr,
-                min_lr=options.lr,  # flat: more steps later go on with the same curve
-                warmup=WARMUP,
+                min_lr=options.lr,  # constant: more steps later go on with the same curve
                 checkpoint=run.checkpoint,
                 checkpoint_every=options.every,
                 after_step=monitor,
