@@ -48,7 +48,7 @@ def _parser():
     word("--second", action="store_true", help="the mutants of cosmic-ray's operators instead")
     word("--out", type=Path, metavar="FOLDER", help="write Markdown, JSON and a picture there")
     word("--against", type=Path, metavar="FILE", help="an earlier proof.json: the same verdicts?")
-    word("--readme", action="store_true", help="put the summary into README.md")
+    word("--readme", action="store_true", help="put the summary into both READMEs")
     word("--workers", type=int, default=2, metavar="N", help="processes (2)")
     word("--lang", choices=("en", "ja"), help="language of the sentences")
     return parser
@@ -148,7 +148,9 @@ def _tell(options, say, results, listed, found, seconds, table, shares):
         report.save(options.out, say, results, listed, found, seconds, table, shares)
         print(say("saved", folder=options.out))
     if options.readme:
-        into_readme(report.summary(say, results, listed, seconds))
+        for lang, name in (("en", "README.md"), ("ja", "README.ja.md")):
+            told = report.summary(Words(lang, MESSAGES), results, listed, seconds)
+            into_readme(told, ROOT / name)
     print(say("shut", count=len(found)) if found else say("open"))
 
 
@@ -168,7 +170,7 @@ def sentence(say, problem):
     return say(f"problem.{problem.message}", **about)
 
 
-def into_readme(text, path=ROOT / "README.md"):
+def into_readme(text, path):
     """Put the summary between the two marks. Raises RuntimeError when the marks are missing."""
     before = path.read_text(encoding="utf-8")
     begin, end = MARKS

@@ -1,6 +1,7 @@
 """The proof as Markdown, JSON and a picture."""
 
 import json
+import resource
 
 from . import matrix
 from .kinds import CLAIM, CRASH, REFUSAL
@@ -64,6 +65,12 @@ def different(results, before):
     ]
 
 
+def cpu_seconds():
+    """Processor seconds of this process and of those it has started and seen end."""
+    times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(time.ru_utime + time.ru_stime for time in times)
+
+
 def summary(say, results, listed, seconds):
     """The table by origin and the cost, in Markdown."""
     heads = ["origin", "mutants", CLAIM, REFUSAL, CRASH, "listed", "left"]
@@ -74,7 +81,8 @@ def summary(say, results, listed, seconds):
     if len(table) > 1:
         total = [sum(numbers[head] for numbers in table.values()) for head in heads[1:]]
         lines.append(_row([say("origin.all"), *total]))
-    lines += ["", say("cost", minutes=f"{seconds / 60:.1f}", mutants=len(results))]
+    cpu = f"{cpu_seconds() / max(1, len(results)):.2f}"
+    lines += ["", say("cost", minutes=f"{seconds / 60:.1f}", mutants=len(results), cpu=cpu)]
     return "\n".join(lines)
 
 
