@@ -105,7 +105,9 @@ def test_words_are_compared_by_what_they_say():
     x = torch.randn(1, 4, 8)
     attn = model.blocks[0].attn
     assert not torch.equal(attn(x)[:, -1], attn(x[:, [1, 0, 2, 3]])[:, -1])  # order counts
-    learned = GPT(config(positions=read_from_a_file("learned")))
+    table = config(positions=read_from_a_file("learned"))
+    assert parameter_ledger(table)["wpe"] == 48
+    learned = GPT(table)
     assert learned.wpe.weight.shape == (6, 8)
     assert learned(torch.tensor([[1, 1]])).diff(dim=1).abs().max() > 0
 
