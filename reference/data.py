@@ -1,7 +1,5 @@
 """Day 49: from a row of tokens to batches of questions and answers."""
 
-from pydoc_data import topics
-
 import numpy as np
 import torch
 
@@ -40,6 +38,8 @@ def decode(tokens):
 
 def default_text():
     """Half a megabyte of real English that every CPython carries: the language reference."""
+    from pydoc_data import topics  # large: only for whoever asks
+
     return "\n".join(topics.topics.values())
 
 

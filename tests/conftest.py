@@ -21,8 +21,8 @@ if os.environ.get("MUTANT_UNDER_TEST"):  # mutmut runs us: say which rule reject
 def pytest_cmdline_main(config):
     """The whole suite takes all cores where pytest-xdist is installed; ``-n 0`` takes one."""
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    chosen = getattr(config.option, "numprocesses", 0)
-    if whole and chosen is None and not config.option.usepdb and not config.option.collectonly:
+    free = getattr(config.option, "numprocesses", 0) is None and not hasattr(config, "workerinput")
+    if whole and free and not config.option.usepdb and not config.option.collectonly:
         config.option.numprocesses = os.cpu_count()
         config.option.dist = "worksteal"
 

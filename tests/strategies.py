@@ -60,7 +60,7 @@ def heat(module, seed):
     """
     reads = {
         name.removesuffix("out_proj.weight"): parameter.size(-1)
-        for name, parameter in module.named_parameters()
+        for name, parameter in module.named_parameters(remove_duplicate=False)
         if name.endswith("out_proj.weight")
     }
 
@@ -72,12 +72,18 @@ def heat(module, seed):
 
 
 def load(module, value):
-    """Load ``value(name, parameter)`` (None: leave) into every parameter; buffers stay as are."""
+    """Load ``value(name, parameter)`` (None: leave) into every parameter; buffers stay as are.
+
+    A tensor with several names, of which any may come first, takes the first value that is not
+    None.
+    """
     state = module.state_dict()
+    names = list(module.named_parameters(remove_duplicate=False))
     chosen = {}
-    for name, parameter in module.named_parameters(remove_duplicate=False):
-        if id(parameter) not in chosen:
+    for name, parameter in names:
+        if chosen.get(id(parameter)) is None:
             chosen[id(parameter)] = value(name, parameter)
+    for name, parameter in names:
         if chosen[id(parameter)] is not None:
             state[name] = chosen[id(parameter)].to(parameter.dtype)
     module.load_state_dict(state)
@@ -89,9 +95,15 @@ def _hot(name, parameter, seed, fan_in):
     noise = torch.randn(parameter.shape, generator=own, dtype=torch.float64)
     if parameter.dim() == 1:
         return 0.3 * noise if "bias" in name else 1 + 0.3 * noise
-    if name.startswith(("wte", "wpe")):
+    if {"wte", "wpe"} & set(name.split(".")):
         return noise
     return noise / fan_in**0.5
+
+
+def places(model):
+    """The learned positions, wpe being a module or the table itself; None without positions."""
+    wpe = getattr(model, "wpe", None)
+    return next(wpe.parameters()) if isinstance(wpe, torch.nn.Module) else wpe
 
 
 def config(gpt, keywords):

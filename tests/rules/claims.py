@@ -192,6 +192,7 @@ def slope(function, tensors, generator, tolerance=SLOPE):
     random direction a tensor, the two-sided difference quotient must agree with the gradient.
     """
     step = 2e-3
+    _all_free(tensors)
     value = function()
     is_true(value.requires_grad, "detached", "attached")
     found = torch.autograd.grad(value, list(tensors.values()), allow_unused=True)
@@ -205,6 +206,7 @@ def slope(function, tensors, generator, tolerance=SLOPE):
             below = function().item()
             leaf += step * direction
         numerical = (above - below) / (2 * step)
+        gradient = None if gradient is None else dense(gradient)
         reported = 0.0 if gradient is None else (gradient * direction).sum().item()
         size = 0.0 if gradient is None else gradient.norm().item() / leaf.numel() ** 0.5
         allowed = tolerance * max(size, abs(numerical), 5e-2)
@@ -212,16 +214,43 @@ def slope(function, tensors, generator, tolerance=SLOPE):
             raise Broken("slope", "slope", name=name, numerical=numerical, reported=reported)
 
 
+def _all_free(leaves):
+    """A tensor that takes no gradient is the package's fault, not ours."""
+    for name, leaf in leaves.items():
+        is_true(leaf.requires_grad, "frozen", "gradient", name=name)
+
+
+def the_same_in_training(module, function, leaves):
+    """Without dropout, train() changes no gradient of the scalar ``function()``; ends in eval()."""
+    found = []
+    for training in (False, True):
+        module.train(training)
+        value = function()
+        is_true(value.requires_grad, "detached", "attached")
+        found.append(torch.autograd.grad(value, list(leaves.values()), allow_unused=True))
+    module.eval()
+    for name, before, after in zip(leaves, *found):
+        if before is not None:
+            is_true(after is not None, "no_gradient", "gradient", name=name)
+            close(dense(after), dense(before))
+
+
 def gradients(output, leaves, along):
     """The gradients of ``(output * along).sum()`` by the leaves (name to tensor), all present."""
     shape(output, along.shape)
     is_true(output.requires_grad, "detached", "attached")
+    _all_free(leaves)
     # of a scalar: torch loads its symbolic shapes, a third of a second, to check a given gradient
     total = (output * along).sum()
     found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
     for name, gradient in zip(leaves, found):
         is_true(gradient is not None, "no_gradient", "gradient", name=name)
-    return dict(zip(leaves, found))
+    return {name: dense(gradient) for name, gradient in zip(leaves, found)}
+
+
+def dense(gradient):
+    """An embedding may report its rows alone."""
+    return gradient if gradient.layout == torch.strided else gradient.to_dense()
 
 
 def all_learn(module, output, generator, *, every_number=False):
@@ -232,8 +261,6 @@ def all_learn(module, output, generator, *, every_number=False):
     """
     along = torch.randn(output.shape, generator=generator, dtype=output.dtype)
     leaves = dict(module.named_parameters())
-    for name, leaf in leaves.items():
-        is_true(leaf.requires_grad, "frozen", "gradient", name=name)
     for name, gradient in gradients(output, leaves, along).items():
         finite(gradient)
         # no gradient of this sum is 0 by symmetry: the smallest of 600 right models was 1e-4
@@ -251,10 +278,10 @@ def describe(error):
 
 
 def _holds(text, number):
-    """1.0 is also 1: the form in which a number is written is free."""
+    """1.0 is also 1, and the 8 of "1-8" no -8: the form in which a number is written is free."""
     if isinstance(number, str):
         return number in text
-    return any(float(found) == number for found in re.findall(r"-?\d+(?:\.\d+)?", text))
+    return any(float(found) == number for found in re.findall(r"(?:(?<!\w)-)?\d+(?:\.\d+)?", text))
 
 
 def _name(kind):

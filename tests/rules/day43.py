@@ -41,6 +41,11 @@ def axes(tensor):
 @rule(43, "attention.attention", lead=leads, T=lengths, d_k=widths, seed=draw.seeds)
 def scores_are_divided_by_sqrt_d_k(gpt, lead, T, d_k, seed):
     """The log-odds of two past keys are the difference of their dot products over sqrt(d_k)."""
+    for width in (d_k, 128):
+        _odds(gpt, lead, T, width, seed)
+
+
+def _odds(gpt, lead, T, d_k, seed):
     q, k, _ = qkv(seed, lead, T, d_k)
     claims.trying(T=T, d_k=d_k, heads=lead[-1] if len(lead) == 2 else 1)
     got = weights(gpt, q, k)
@@ -88,13 +93,15 @@ def attention_passes_the_gradient_on(gpt, lead, T, d_k, seed):
     """The gradients of q, k and v are those of softmax(q k^T / sqrt(d_k)) v."""
     leaves = dict(zip("qkv", (x.requires_grad_() for x in qkv(seed, lead, T, d_k))))
     claims.trying(T=T, d_k=d_k)
-    got = gpt.attention.attention(*leaves.values())
-    want = F.scaled_dot_product_attention(*leaves.values(), is_causal=True)
-    claims.shape(got, want.shape)
-    along = draw.normal(seed + 4, *want.shape)
-    right = claims.gradients(want, leaves, along)
-    for name, gradient in claims.gradients(got, leaves, along).items():
-        claims.close(gradient, right[name], axes=axes(gradient))
+    causal = torch.ones(T, T, dtype=torch.bool).triu(diagonal=1)
+    for given, mask in (((), causal), ((causal.mT,), causal.mT)):
+        got = gpt.attention.attention(*leaves.values(), *given)
+        want = F.scaled_dot_product_attention(*leaves.values(), attn_mask=~mask)
+        claims.shape(got, want.shape)
+        along = draw.normal(seed + 4, *want.shape)
+        right = claims.gradients(want, leaves, along)
+        for name, gradient in claims.gradients(got, leaves, along).items():
+            claims.close(gradient, right[name], axes=axes(gradient))
 
 
 @rule(
@@ -112,6 +119,11 @@ def every_head_divides_by_sqrt_d_k(gpt, n_head, d_k, bias, seed):
     All channels of q, k and v are then ``c * sum(x)``, however the projections are laid out, and
     the log-odds of two tokens are ``sqrt(d_k) c^2 S_1 (S_0 - S_1)``.
     """
+    for count in (n_head, 1):
+        _divides(gpt, count, d_k, bias, seed)
+
+
+def _divides(gpt, n_head, d_k, bias, seed):
     c = 0.2
     heads = filled(gpt, c, seed, n_head=n_head, d_k=d_k, bias=bias)
     with_identity(heads)
@@ -144,7 +156,14 @@ def filled(gpt, c, seed, **sizes):
     """Heads whose matrices hold c everywhere, and whose biases are 0, whatever their shape."""
     heads = _heads(gpt, seed, **sizes)
     plain = dict(_heads(gpt, seed, **sizes | {"bias": False}).named_parameters())
-    return draw.load(heads, lambda name, p: torch.full(p.shape, c if name in plain else 0.0))
+
+    def fill(name, parameter):
+        full = torch.zeros(parameter.shape)
+        if name in plain:  # a bias may be a matrix's last column
+            full[tuple(slice(size) for size in plain[name].shape)] = c
+        return full
+
+    return draw.load(heads, fill)
 
 
 def with_identity(heads):

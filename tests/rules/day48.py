@@ -12,7 +12,7 @@ from tests import strategies as draw
 from . import claims
 from .day43 import filled, with_identity
 from .day46 import silence
-from .day47 import stream, table
+from .day47 import stream
 from .engine import rule
 
 AXES = ("batch", "position", "channel")
@@ -33,6 +33,8 @@ POSSIBLE = [
     {"n_head": 8},
     {"mlp": "relu"},
     {"mlp": "swiglu", "norm": "rmsnorm", "positions": "rotary", "tied": False, "bias": False},
+    {"vocab_size": 50257, "block_size": 131072, "n_layer": 99, "n_head": 25, "d_model": 1600},
+    {"d_model": 9, "n_head": 3},
 ]
 
 
@@ -98,14 +100,15 @@ def _turning(x, positions):
 )
 def positions_turn_pairs_of_channels(gpt, lead, T, d_k, dtype, seed):
     """Channels (2i, 2i + 1) of the token at position t turn by t * 10000^(-2i / d_k)."""
-    x = draw.normal(seed, *lead, T, d_k, dtype=dtype)
-    copy = x.clone()
-    claims.trying(T=T, d_k=d_k)
-    got = gpt.positions.rotary(x)
-    claims.dtype(got, dtype)
-    places = torch.arange(T)
-    claims.close(got, _turned(x, places, 10000.0), _turning(x, places), AXES[-x.dim() :])
-    claims.untouched(x, copy, "x")
+    for length, width in ((T, d_k), (1100, d_k), (T, 128)):
+        x = draw.normal(seed, *lead, length, width, dtype=dtype)
+        copy = x.clone()
+        claims.trying(T=length, d_k=width)
+        got = gpt.positions.rotary(x)
+        claims.dtype(got, dtype)
+        places = torch.arange(length)
+        claims.close(got, _turned(x, places, 10000.0), _turning(x, places), AXES[-x.dim() :])
+        claims.untouched(x, copy, "x")
 
 
 @rule(
@@ -121,7 +124,7 @@ def positions_turn_pairs_of_channels(gpt, lead, T, d_k, dtype, seed):
 def positions_and_theta_may_be_given(gpt, lead, T, d_k, dtype, seed):
     """Given positions, in any order and a row each where wanted, and a given theta are used."""
     x = draw.normal(seed, *lead, T, d_k, dtype=dtype)
-    far = itertools.product(((T,), (*lead, T)), (1, 10, 1000), (10000.0, 100.0, 500000.0))
+    far = itertools.product(((T,), (*lead, T)), (1, 10, 1000, 20000), (10000.0, 100.0, 500000.0))
     for size, most, theta in far:
         places = torch.randint(0, 1 + 3 * most, size, generator=draw.generator(seed + 1))
         claims.trying(T=T, d_k=d_k, theta=theta)
@@ -134,6 +137,9 @@ def positions_and_theta_may_be_given(gpt, lead, T, d_k, dtype, seed):
             ways.append(gpt.positions.rotary(x, places))
         for got in ways:
             claims.close(got, want, _turning(x, places), AXES[-x.dim() :])
+        counted = torch.arange(T)
+        got, want = gpt.positions.rotary(x, theta=theta), _turned(x, counted, theta)
+        claims.close(got, want, _turning(x, counted), AXES[-x.dim() :])
 
 
 @rule(48, "positions.rotary", examples=2, seed=draw.seeds)
@@ -147,6 +153,10 @@ def angles_are_computed_in_float32(gpt, seed):
         got = claims.answers(lambda x=x, at=places: gpt.positions.rotary(x, at), "rotary")
         claims.dtype(got, dtype)
         claims.close(got, _turned(x, places, 10000.0), tolerance, AXES)
+        x = draw.normal(seed, 2100, 4, dtype=dtype)  # float16 cannot count beyond 2048
+        claims.trying(last=2099, dtype=str(dtype).removeprefix("torch."))
+        got = claims.answers(lambda x=x: gpt.positions.rotary(x), "rotary")
+        claims.close(got, _turned(x, torch.arange(2100), 10000.0), tolerance, AXES[1:])
 
 
 @rule(48, "positions.rotary", d_k=st.sampled_from([1, 3, 7]))
@@ -162,8 +172,10 @@ def rotary_turns_the_gradient_back(gpt, T, d_k, seed):
     x = draw.normal(seed, 2, T, d_k).requires_grad_()
     along = draw.normal(seed + 1, 2, T, d_k)
     claims.trying(T=T, d_k=d_k)
-    found = claims.gradients(gpt.positions.rotary(x), {"x": x}, along)["x"]
-    claims.close(found, _turned(along, -torch.arange(T), 10000.0), axes=AXES)
+    places = torch.arange(T)
+    for turned in (gpt.positions.rotary(x), gpt.positions.rotary(x, places)):
+        found = claims.gradients(turned, {"x": x}, along)["x"]
+        claims.close(found, _turned(along, -places, 10000.0), axes=AXES)
 
 
 @rule(
@@ -220,6 +232,9 @@ def a_logit_for_every_token_of_the_vocabulary(gpt, keywords, B, single, dtype, s
         claims.untouched(idx, copy, "idx")
         model(draw.tokens(seed + 1, B, T, keywords["vocab_size"]))
         claims.unmoved(model(idx), got, LOGITS)
+        strided = idx.mT.contiguous().mT  # as a slice of a longer text is
+        with torch.no_grad():
+            claims.close(model(strided), got, claims.DEEP_ROUNDING, LOGITS)
 
 
 @rule(48, "model.GPT", keywords=draw.configs(), more=st.integers(1, 3))
@@ -229,25 +244,34 @@ def more_tokens_than_the_context_are_refused(gpt, keywords, more):
     T = keywords["block_size"] + more
     claims.trying(T=T, block_size=keywords["block_size"])
     idx = torch.zeros(2, T, dtype=torch.long)
-    claims.refuses(lambda: model(idx), (T, keywords["block_size"]), "context")
+    for training, recording in itertools.product((False, True), repeat=2):
+        with torch.set_grad_enabled(recording):
+            model.train(training)
+            claims.refuses(lambda: model(idx), (T, keywords["block_size"]), "context")
 
 
 @rule(
     48,
     "model.GPT",
     rank=1,
+    examples=2,
     keywords=draw.configs(),
-    full=st.booleans(),
     dtype=draw.float_dtypes,
     seed=draw.seeds,
 )
-def the_stream_starts_with_token_plus_position(gpt, keywords, full, dtype, seed):
+def the_stream_starts_with_token_plus_position(gpt, keywords, dtype, seed):
     """With silent blocks the logits are lm_head(ln_f(wte[idx] + wpe[0 .. T-1])), unscaled."""
+    for positions, size in itertools.product(("learned", "rotary"), (keywords["block_size"], 1)):
+        sizes = {"positions": positions, "block_size": size}
+        for T in sorted({1, (size + 1) // 2, size}):
+            _starts(gpt, keywords | sizes, T, dtype, seed)
+
+
+def _starts(gpt, keywords, T, dtype, seed):
     model = silence(draw.model(gpt, keywords, seed, dtype))
-    T = keywords["block_size"] if full else 3
     idx = draw.tokens(seed, 3, T, keywords["vocab_size"])
     claims.trying(T=T, positions=keywords["positions"])
-    claims.equal(hasattr(model, "wpe"), keywords["positions"] == "learned", "has_wpe")
+    claims.equal(draw.places(model) is not None, keywords["positions"] == "learned", "has_wpe")
     x = stream(model, idx, keywords)
     want = model.ln_f(x) @ model.lm_head.weight.T
     claims.close(model(idx), want, 10 * claims.ROUNDING, LOGITS)
@@ -282,7 +306,7 @@ def every_token_and_place_learns(gpt, keywords, seed):
     along = draw.normal(seed, *logits.shape)
     leaves = {"wte": model.wte.weight}
     if keywords["positions"] == "learned":
-        leaves["wpe"] = table(model)
+        leaves["wpe"] = draw.places(model)
     for name, gradient in claims.gradients(logits, leaves, along).items():
         learns = gradient.view(-1, keywords["d_model"]).abs().amax(1) > 1e-9
         last = int(idx.max()) if name == "wte" else T - 1
@@ -364,6 +388,11 @@ def matrices_start_small_and_writers_smaller(gpt, keywords, n_layer, d_k, seed):
     plain = dict(
         gpt.model.GPT(draw.config(gpt, keywords | size | {"bias": False})).named_parameters()
     )
+    writers = {
+        id(p)
+        for name, p in model.named_parameters(remove_duplicate=False)
+        if name.endswith(("out_proj.weight", "w2.weight", "w_down.weight"))
+    }
     pooled = []
     for name, parameter in model.named_parameters():
         numbers = parameter.detach().double()
@@ -371,8 +400,7 @@ def matrices_start_small_and_writers_smaller(gpt, keywords, n_layer, d_k, seed):
         if parameter.dim() < 2 or name not in plain:
             _starts_plain(name, numbers, name not in plain)
             continue
-        writes = name.endswith(("out_proj.weight", "w2.weight", "w_down.weight"))
-        std = 0.02 / math.sqrt(2 * n_layer) if writes else 0.02
+        std = 0.02 / math.sqrt(2 * n_layer) if id(parameter) in writers else 0.02
         # the root mean square of n normal numbers is known to 1 / sqrt(2 n): six times that
         spread = 6 / math.sqrt(2 * numbers.numel())
         rms = numbers.square().mean().sqrt().item()
@@ -381,9 +409,11 @@ def matrices_start_small_and_writers_smaller(gpt, keywords, n_layer, d_k, seed):
         claims.between(numbers.mean().item(), -mean, mean, "start_mean")
         pooled.append(numbers.flatten() / std)
     numbers = torch.cat(pooled)
-    # the fourth moment of normal numbers is 3, of uniform ones 1.8; known to sqrt(96 / n)
+    # the fourth moment of normal numbers is 3, cut off at three deviations 2.7, of uniform numbers
+    # 1.8; known to sqrt(96 / n)
     spread = 6 * math.sqrt(96 / numbers.numel())
-    claims.between(numbers.pow(4).mean().item(), 3 - spread, 3 + spread, "fourth_moment")
+    low = min(2.4, 3 - spread)
+    claims.between(numbers.pow(4).mean().item(), low, 3 + spread, "fourth_moment")
 
 
 def _starts_plain(name, numbers, added_by_bias):
@@ -399,7 +429,7 @@ def _starts_plain(name, numbers, added_by_bias):
     48,
     "model.GPT",
     rank=1,
-    examples=4,
+    examples=3,
     keywords=draw.configs(),
     dropout=st.sampled_from([0.3, 0.6]),
     seed=draw.seeds,
@@ -410,7 +440,8 @@ def dropout_acts_in_training_only(gpt, keywords, dropout, seed):
     idx = draw.tokens(seed, 16, keywords["block_size"], keywords["vocab_size"])
     claims.trying(dropout=dropout)
     want = plain(idx)
-    claims.unmoved(plain.train()(idx), want, LOGITS)
+    # training may take another kernel than eval, for it needs the weights to drop some
+    claims.close(plain.train()(idx), want, claims.DEEP_ROUNDING, LOGITS)
     slight = draw.model(gpt, keywords | {"dropout": 1e-4}, seed).train()(idx)
     change = ((slight - want).abs().mean() / want.abs().mean()).item()
     # one number in ten thousand is dropped: some 1 % of the tokens notice
@@ -469,9 +500,15 @@ def the_gradient_of_the_model_is_its_slope(gpt, keywords, seed):
     """Every tensor of the model is told how the logits really change with it."""
     smooth = keywords | {"mlp": keywords["mlp"].replace("relu", "gelu")}
     idx = draw.tokens(seed, 2, 4, keywords["vocab_size"])
+    idx[:, 1] = idx[:, 0]  # a token that is read twice learns twice
     along = draw.normal(seed + 1, 2, 4, keywords["vocab_size"]) / 10
     for tied in (True, False):
         model = draw.model(gpt, smooth | {"tied": tied}, seed)
         leaves = dict(model.named_parameters())
         claims.trying(tensors=len(leaves))
-        claims.slope(lambda model=model: (model(idx) * along).sum(), leaves, draw.generator(seed))
+
+        def value(model=model):
+            return (model(idx) * along).sum()
+
+        claims.slope(value, leaves, draw.generator(seed))
+        claims.the_same_in_training(model, value, leaves)

@@ -36,7 +36,10 @@ class Counter(nn.Module):
 
 
 class Fixed(nn.Module):
-    """A rigged model: the same logits at the last place whatever came before, others elsewhere."""
+    """A rigged model: the same logits at every place but the first, whatever came before.
+
+    What stands behind a place does not count, as in any GPT: texts may be filled up to one length.
+    """
 
     def __init__(self, logits, block_size=4):
         super().__init__()
@@ -45,8 +48,10 @@ class Fixed(nn.Module):
         self.anchor = nn.Parameter(torch.zeros(()))
 
     def forward(self, idx):
-        out = (-self.logits).expand(*idx.shape, -1).clone()
-        out[:, -1] = self.logits
+        # what is added to all logits of a row changes no share, but rows can be told apart
+        rows = 3.0 * (torch.arange(len(idx)) % 5).view(-1, 1, 1)
+        out = self.logits.expand(*idx.shape, -1) + rows
+        out[:, 0] = -self.logits
         return out + self.anchor
 
 
@@ -79,6 +84,8 @@ def the_text_goes_on_from_the_prompt(gpt, T, steps, block_size, seed):
         (2, 0, 1.0, None),
     ):
         _goes_on(gpt, B, T, length, block_size, temperature, top_k, seed)
+    _goes_on(gpt, 3, 6, 5, 2, 0.0, None, seed)  # the prompt alone is longer than the context
+    _goes_on(gpt, 1, 2, 9, 1, 0.0, None, seed)  # every token of the vocabulary is passed
 
 
 def _goes_on(gpt, B, T, steps, block_size, temperature, top_k, seed):
@@ -109,6 +116,7 @@ def _goes_on(gpt, B, T, steps, block_size, temperature, top_k, seed):
 def writing_leaves_the_model_as_it_was(gpt, temperature, mode):
     """train or eval mode is kept, also after an error; no gradient is recorded."""
     model = Counter(4, mode)
+    model.anchor.grad = torch.ones(())
     claims.trying(mode="train" if mode else "eval")
     prompt = torch.ones(2, 3, dtype=torch.long)
     got = claims.answers(lambda: gpt.sampling.generate(model, prompt, 3, temperature), "generation")
@@ -118,7 +126,7 @@ def writing_leaves_the_model_as_it_was(gpt, temperature, mode):
     claims.is_true(torch.is_grad_enabled(), "gradients_lost", "gradients_back")
     claims.is_true(model.training == mode, "other_mode", "same_mode", name="model")
 
-    def fail(*_):
+    def fail(*_, **__):
         raise ArithmeticError("the model fails")
 
     model.forward = fail
@@ -130,6 +138,11 @@ def writing_leaves_the_model_as_it_was(gpt, temperature, mode):
         raise claims.Broken("error_hidden", "error_told")
     claims.is_true(model.training == mode, "other_mode_after_error", "same_mode", name="model")
     claims.is_true(torch.is_grad_enabled(), "gradients_lost", "gradients_back")
+    claims.is_true(model.anchor.requires_grad, "frozen", "gradient", name="model")
+    claims.is_true(model.anchor.grad is not None, "no_gradient", "same_gradient", name="model")
+    with torch.no_grad():
+        gpt.sampling.generate(Counter(4, mode), prompt, 3, temperature)
+        claims.is_true(not torch.is_grad_enabled(), "gradients_on", "gradients_off")
 
 
 def _frequencies(gpt, logits, n, *, steps=1, **options):
@@ -162,6 +175,7 @@ def tokens_are_drawn_from_the_tempered_softmax(gpt, steps, seed):
     claims.trying(temperature=1.0, top_k="-")
     plain = claims.answers(lambda: _frequencies(gpt, logits, n, steps=steps), "generation")
     _drawn_as(plain, logits.softmax(0), n)
+    _rare_ones_too(gpt, seed)
     for temperature, top_k in itertools.product((0.5, 2.5, 1.0), (None, 1, 2, 4, 5, 6, 7, 50)):
         kept = logits.topk(min(top_k or 6, 6)).indices
         law = torch.full_like(logits, -torch.inf)
@@ -172,6 +186,17 @@ def tokens_are_drawn_from_the_tempered_softmax(gpt, steps, seed):
             lambda o=options: _frequencies(gpt, logits, n, steps=steps, **o), "generation"
         )
         _drawn_as(found, (law / temperature).softmax(0), n)
+
+
+def _rare_ones_too(gpt, seed, n=2000):
+    """Without top_k the less likely half of a large vocabulary keeps its share."""
+    logits = draw.normal(seed, 500, dtype=torch.float32)
+    law = logits.softmax(0)
+    rare = law < law.median()
+    found = claims.answers(lambda: _frequencies(gpt, logits, n), "generation")
+    wanted = law[rare].sum().item()
+    spread = 6.5 * (wanted * (1 - wanted) / n) ** 0.5
+    claims.between(found[rare].sum().item(), wanted - spread, wanted + spread, "rare_tokens")
 
 
 @rule("X", "sampling.generate", seed=draw.seeds)

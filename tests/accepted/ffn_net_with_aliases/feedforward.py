@@ -1,0 +1,50 @@
+"""The layers stand in a Sequential first; w1 and w2 are other names of its members."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+ACTIVATIONS = {"relu": torch.relu, "gelu": F.gelu}
+
+
+class FeedForward(nn.Module):
+    """``act(x W1 + b1) W2 + b2``, the same for every position. (..., d_model) to the same.
+
+    The hidden width is ``d_ff``, by default four times d_model; the activation is ReLU (arXiv:
+    1706.03762, section 3.3) or GELU (arXiv:1606.08415; GPT-2).
+    """
+
+    def __init__(self, config):
+        super().__init__()
+        d_ff = 4 * config.d_model if config.d_ff is None else config.d_ff
+        self.net = nn.Sequential(
+            nn.Linear(config.d_model, d_ff, bias=config.bias),
+            nn.ReLU() if config.mlp == "relu" else nn.GELU(),
+            nn.Linear(d_ff, config.d_model, bias=config.bias),
+            nn.Dropout(config.dropout),
+        )
+        self.w1, self.w2 = self.net[0], self.net[2]
+
+    def forward(self, x):
+        return self.net(x)
+
+
+class SwiGLU(nn.Module):
+    """``(silu(x Wg) * x Wu) Wd``, without biases. (..., d_model) to the same.
+
+    Three matrices instead of two: at two thirds of ``4 d_model`` they hold as many weights as
+    FeedForward's, so ``d_ff`` is by default the integer nearest to ``8 d_model / 3``.
+    arXiv:2002.05202, equation 6.
+    """
+
+    def __init__(self, config):
+        super().__init__()
+        d_ff = round(8 * config.d_model / 3) if config.d_ff is None else config.d_ff
+        self.w_gate = nn.Linear(config.d_model, d_ff, bias=False)
+        self.w_up = nn.Linear(config.d_model, d_ff, bias=False)
+        self.w_down = nn.Linear(d_ff, config.d_model, bias=False)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x):
+        hidden = F.silu(self.w_gate(x)) * self.w_up(x)  # (..., d_ff)
+        return self.dropout(self.w_down(hidden))  # (..., d_model)

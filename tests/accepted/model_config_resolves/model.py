@@ -1,0 +1,114 @@
+"""The config turns its words into enumerations that are strings, and resolves its defaults."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from torch import nn
+
+from .block import Block
+from .normalization import LayerNorm, RMSNorm
+
+CHOICES = {
+    "norm": ("layernorm", "rmsnorm"),
+    "mlp": ("relu", "gelu", "swiglu"),
+    "positions": ("learned", "rotary"),
+}
+SIZES = ("vocab_size", "block_size", "n_layer", "n_head", "d_model", "d_ff")
+
+
+Norm = StrEnum("Norm", list(CHOICES["norm"]))
+Mlp = StrEnum("Mlp", list(CHOICES["mlp"]))
+Positions = StrEnum("Positions", list(CHOICES["positions"]))
+
+
+@dataclass(frozen=True)
+class GPTConfig:
+    """The sizes and choices of a GPT.
+
+    ``bias`` is that of the projections and the feed-forward; norms always have theirs, the head
+    and SwiGLU never. ``d_ff=None`` is four times d_model (SwiGLU: 8 d_model / 3, rounded).
+    Raises ValueError for what cannot be built.
+    """
+
+    vocab_size: int
+    block_size: int
+    n_layer: int
+    n_head: int
+    d_model: int
+    d_ff: int | None = None
+    bias: bool = True
+    dropout: float = 0.0
+    norm: str = "layernorm"
+    mlp: str = "gelu"
+    positions: str = "learned"
+    tied: bool = True
+
+    def __post_init__(self):
+        for name in SIZES:
+            size = getattr(self, name)
+            if size is not None and size < 1:
+                raise ValueError(f"{name} must be at least 1, found {size}")
+        for name, _known in CHOICES.items():
+            word = getattr(self, name)
+            kind = {"norm": Norm, "mlp": Mlp, "positions": Positions}[name]
+            object.__setattr__(self, name, kind(word))  # ValueError: 'x' is not a valid Norm
+        if self.d_model % self.n_head != 0:
+            raise ValueError(f"d_model {self.d_model} is not divisible by n_head {self.n_head}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be in [0, 1), found {self.dropout}")
+        if self.d_ff is None:
+            wide = round(8 * self.d_model / 3) if self.mlp == "swiglu" else 4 * self.d_model
+            object.__setattr__(self, "d_ff", wide)
+
+
+class GPT(nn.Module):
+    """Token ids (B, T) to next-token logits (B, T, vocab_size).
+
+    Learned positions are added to the embeddings; rotary ones act inside attention. With
+    ``tied`` the head reads out with the very tensor that embeds (arXiv:1608.05859).
+    """
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        norm = RMSNorm if config.norm == "rmsnorm" else LayerNorm
+        self.wte = nn.Embedding(config.vocab_size, config.d_model)
+        if config.positions == "learned":
+            self.wpe = nn.Embedding(config.block_size, config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layer))
+        self.ln_f = norm(config.d_model)
+        self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        if config.tied:
+            self.lm_head.weight = self.wte.weight
+        self.init_weights()
+
+    def init_weights(self):
+        """Start as GPT-2 did: normal with std 0.02, biases zero.
+
+        The two matrices of each block that write to the residual stream start smaller by
+        sqrt(2 n_layer), so that the sum of all 2 n_layer updates keeps its variance at any depth
+        (GPT-2 report, section 2.3).
+        """
+        writers = ("out_proj.weight", "w2.weight", "w_down.weight")
+        for name, parameter in self.named_parameters():
+            if name.endswith(writers):
+                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * self.config.n_layer))
+            elif parameter.dim() >= 2:
+                nn.init.normal_(parameter, std=0.02)
+            elif name.endswith("bias"):
+                nn.init.zeros_(parameter)
+
+    def forward(self, idx):
+        """idx: (B, T) integers. Raises ValueError when T exceeds the context, block_size."""
+        T = idx.size(1)
+        if T > self.config.block_size:
+            raise ValueError(f"{T} tokens do not fit into block_size {self.config.block_size}")
+        x = self.wte(idx)  # (B, T, d_model)
+        if self.config.positions == "learned":
+            x = x + self.wpe.weight[:T]
+        x = self.dropout(x)
+        for block in self.blocks:
+            x = block(x)
+        return self.lm_head(self.ln_f(x))  # (B, T, vocab_size)
