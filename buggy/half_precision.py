@@ -37,8 +37,9 @@ def _numbers(dtype, *size, scale=1.0):
 
 
 def _attention(gpt, dtype):
-    # 64 first rows: one of them has a score below -17, where float16 has no exponential left
-    q, k, v = (_numbers(dtype, 8, 8, 9, 8, scale=scale) for scale in (16, 1, 1))
+    # 256 first rows: one of them has a score below -17, where float16 has no exponential left;
+    # no two scores are 87 apart, where float32 has none
+    q, k, v = (_numbers(dtype, 16, 16, 9, 8, scale=scale) for scale in (10, 1, 1))
     return gpt.attention.attention(q, k, v)
 
 

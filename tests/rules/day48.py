@@ -370,7 +370,7 @@ def tied_means_one_tensor(gpt, keywords, dtype, seed):
     48,
     "model.GPT",
     keywords=draw.configs(n_head=4),
-    n_layer=st.integers(1, 3),
+    n_layer=st.sampled_from([3, 2, 1]),
     d_k=st.sampled_from([8, 12]),
     seed=draw.seeds,
 )
