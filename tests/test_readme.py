@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from buggy import faults, vocabulary
+from tests.rules.manifest import RULES
+
 ROOT = Path(__file__).resolve().parent.parent
 ENGLISH = (ROOT / "README.md").read_text(encoding="utf-8")
 JAPANESE = (ROOT / "README.ja.md").read_text(encoding="utf-8")
@@ -47,3 +50,17 @@ def test_every_link_leads_somewhere(text):
 def test_nothing_is_left_to_fill_in(text):
     """No placeholder of ours survived."""
     assert "@@" not in text
+
+
+@pytest.mark.parametrize("text", [ENGLISH, JAPANESE], ids=["en", "ja"])
+def test_what_can_be_counted_is_counted(text):
+    """Rules; faults, with a source, without a symptom; variants: as many as the table says."""
+    rows = re.findall(r"^\| [^|]* \| (\d+\b[^|]*) \|$", text, flags=re.M)[:4]
+    rules, catalogue, _, variants = [[int(n) for n in re.findall(r"\d+", row)] for row in rows]
+    found = faults.load_all()
+    silent = [fault for fault in found if fault.symptoms == (vocabulary.NOTHING,)]
+    sourced = [fault for fault in found if fault.sources]
+    assert rules[0] == len(RULES)
+    assert catalogue == [len(found), len(sourced), len(silent)]
+    folders = [path for path in (ROOT / "tests" / "accepted").iterdir() if path.is_dir()]
+    assert variants == [len([path for path in folders if path.name[0] != "_"]), 0]
