@@ -275,7 +275,8 @@ def all_learn(module, output, generator, *, silent=None):
 def describe(error):
     """An exception in one line: its class and the first line of its text, without our names."""
     text = (str(error).strip().splitlines() or [""])[0]
-    return re.sub(r"_gpt_\d+\.?", "", f"{type(error).__name__}: {text}")[:100]
+    text = re.sub(r"_gpt_\d+\.?", "", f"{type(error).__name__}: {text}")
+    return text if len(text) <= 100 else text[:100].rsplit(" ", 1)[0] + " …"
 
 
 def _holds(text, number):
