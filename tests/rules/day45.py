@@ -303,8 +303,19 @@ def _mixes(gpt, n_head, d_k, bias, T, seed):
     mixing = {"out_proj.weight": weight, "out_proj.bias": shift}
     draw.load(heads, lambda name, parameter: mixing.get(name))
     claims.trying(T=T, d_model=d_model)
+    if _multiplies_as_it_is(heads, plain, weight):  # GPT-2's layers keep their matrix as (in, out)
+        weight = weight.T
     want = plain @ weight.T + (shift if bias else 0.0)
     claims.close(heads(x), want, axes=("batch", "position", "channel"))
+
+
+def _multiplies_as_it_is(heads, x, weight):
+    """Whether the member ``out_proj``, called as a module, multiplies by ``weight`` as it is."""
+    try:
+        made = heads.out_proj(x)
+    except Exception:  # it only holds the numbers
+        return False
+    return torch.allclose(made - heads.out_proj(0 * x), x @ weight)
 
 
 @rule(45, "attention.MultiHeadAttention", keywords=draw.configs(n_head=3), seed=draw.seeds)
