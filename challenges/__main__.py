@@ -1,6 +1,7 @@
 """``python -m challenges``: what a learner does around ``pytest challenges/dayNN``."""
 
 import argparse
+import os
 import sys
 
 from . import commands, words
@@ -18,6 +19,9 @@ def main(arguments=None):
         return 1
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # the reader, head say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def _parser():
@@ -44,7 +48,7 @@ def _parser():
     hint = command("hint", commands.hint, "one step up the ladder of four hints")
     hint.add_argument("letter", nargs="?", help="of which marked fault")
     give_up = command("give-up", commands.give_up, "show one fault and mark it as shown")
-    give_up.add_argument("letter", help="of which marked fault")
+    give_up.add_argument("letter", nargs="?", help="of which marked fault")
     reset = command("reset", commands.reset, "start over; a backup and the ledger are kept")
     reset.add_argument("--yes", action="store_true", help="do not ask")
     command("reveal", commands.reveal, "after acceptance: every fault, and what you changed")

@@ -3,7 +3,7 @@
 import sys
 
 from . import challenge as challenges
-from . import files, ledger, screens, workspace
+from . import drill, files, ledger, screens, workspace
 from . import reveal as reveals
 from . import status as statuses
 from .desk import Round
@@ -28,7 +28,7 @@ def start(say, options):
         else:
             progress = Progress(challenge)
             if options.level is None and options.seed is None:
-                tell_person(screens.first(say, progress))
+                tell_person(_first(say, progress))
                 return 0
             challenges.choose(challenge, **wanted)  # refuse before asking
             done = progress.accepted is not None
@@ -36,7 +36,7 @@ def start(say, options):
                 return DECLINED
             kept = workspace.renew(challenge, say, **wanted)
     _tell_backup(say, kept)
-    tell_person(screens.first(say, Progress(challenge)))
+    tell_person(_first(say, Progress(challenge)))
     return 0
 
 
@@ -48,20 +48,34 @@ def reset(say, options):
     with files.lock(progress.challenge.folder):
         kept = workspace.renew(progress.challenge, say, progress.level, progress.seed)
     _tell_backup(say, kept)
-    tell_person(screens.first(say, Progress(progress.challenge)))
+    tell_person(_first(say, Progress(progress.challenge)))
     return 0
+
+
+def _first(say, progress):
+    """The first screen: that of a hunt, or that of a drill."""
+    if progress.challenge.levels:
+        return screens.first(say, progress)
+    return drill.first(say, Round(progress.challenge, progress, []))
+
+
+def _tell(text):
+    """One sentence, wrapped to the width of the terminal."""
+    screen = Screen()
+    screen.add(text)
+    tell_person(screen.text())
 
 
 def _tell_backup(say, kept):
     if kept is not None:
-        tell_person(say("command.backup", folder=files.shown(kept)) + "\n")
+        _tell(say("command.backup", folder=unbroken(files.shown(kept))) + "\n")
 
 
 def _confirmed(say, word, options, challenge):
     """Whether the learner typed the word (or said --yes)."""
     if options.yes:
         return True
-    tell_person(say(f"command.ask_{word}", name=challenge.name, word=word))
+    _tell(say(f"command.ask_{word}", name=challenge.name, word=word))
     return _typed(say, word)
 
 
@@ -87,7 +101,7 @@ def _begun(name):
 
 def _letter(progress, given):
     """The letter that was named. Raises Trouble when no line is marked so."""
-    letter = given.strip("()").upper()
+    letter = (given or "").strip("()").upper()
     if letter not in progress.letters():
         raise Trouble("no_letter", found=given, known=", ".join(progress.letters()))
     return letter
@@ -102,8 +116,10 @@ def hint(say, options):
     fault = dict(zip(progress.letters(), progress.faults()))[letter]
     ladder = fault.hints(say.lang)
     with files.lock(progress.challenge.folder):
-        step = min(Progress(progress.challenge).hints(letter) + 1, len(ladder))
-        ledger.append(progress.challenge.ledger, "hint", letter=letter, step=step)
+        step = Progress(progress.challenge).hints(letter) + 1
+        if step <= len(ladder):  # the last one may be read again
+            ledger.append(progress.challenge.ledger, "hint", letter=letter, step=step)
+        step = min(step, len(ladder))
     screen = Screen()
     screen.add(say("command.hint", letter=letter, step=step, steps=len(ladder)), "title")
     screen.add(ladder[step - 1], first="  ")
@@ -117,19 +133,23 @@ def hint(say, options):
 
 
 def _unhealed(progress):
-    """The first letter whose fault's own rule did not hold in the last check."""
+    """The first letter whose fault's own rule did not hold in the last check.
+
+    Two faults may break one rule: those of which all hints are known come last.
+    """
     broken = progress.checks[-1]["broken"] if progress.checks else None
-    for letter, fault in zip(progress.letters(), progress.faults()):
-        if broken is None or fault.rule in broken:
-            return letter
-    return progress.letters()[0]
+    faults = dict(zip(progress.letters(), progress.faults()))
+    waiting = [x for x, fault in faults.items() if broken is None or fault.rule in broken]
+    waiting = waiting or list(faults)
+    fresh = [x for x in waiting if progress.hints(x) < len(faults[x].hints())]
+    return (fresh or waiting)[0]
 
 
 def give_up(say, options):
     """Show one fault, after a typed confirmation, and mark it as shown."""
     progress = _begun(options.name)
     letter = _letter(progress, options.letter)
-    tell_person(say("command.ask_give_up", letter=letter))
+    _tell(say("command.ask_give_up", letter=letter))
     if not _typed(say, f"give up {letter}"):
         return DECLINED
     with files.lock(progress.challenge.folder):
@@ -172,7 +192,10 @@ def watch(say, options):
 def plot(say, options):
     from . import plot as plotting
 
-    return plotting.main(say, _begun(options.name))
+    progress = _begun(options.name)
+    if not any(progress.challenge.work.glob("*.py")):
+        raise Trouble("no_picture", name=options.name)
+    return plotting.main(say, progress)
 
 
 def tell_trouble(say, trouble):

@@ -25,7 +25,11 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
-    """The rules have processes of their own: with xdist they would be judged once a worker."""
+    """A file or a folder inside a challenge means the challenge: nothing else is collected there.
+
+    The rules have processes of their own: with xdist they would be judged once a worker.
+    """
+    config.args = list(dict.fromkeys(_challenge(config, argument) for argument in config.args))
     if asked(config) and getattr(config.option, "numprocesses", None):
         config.option.numprocesses, config.option.dist = 0, "no"
         config.option.tx = []
@@ -63,6 +67,16 @@ def only_ours(config):
 def _arguments(config):
     base = config.invocation_params.dir
     return [(base / str(argument).split("::")[0]).resolve() for argument in config.args]
+
+
+def _challenge(config, argument):
+    """The folder of the challenge that a path lies in, or the argument as it is."""
+    path = (config.invocation_params.dir / argument).resolve()
+    if "::" in argument or not _inside(path):
+        return argument
+    folders = [folder for folder in path.parents if (folder / "challenge.toml").is_file()]
+    inner = (path / "challenge.toml").is_file() or not folders or not _inside(folders[0])
+    return argument if inner else str(folders[0])
 
 
 def _inside(path):

@@ -119,12 +119,15 @@ def trouble(say, error, challenge=None):
 
 def _keep_trace(challenge, trace):
     """Where the trace of a fault of ours was written; the trace itself when nowhere."""
+    last = trace.strip().splitlines()[-1] if trace.strip() else ""
+    if challenge is None:
+        return last
     path = challenge.work / "our_fault.txt"
     try:
         files.write(path, trace + "\n")
         return files.shown(path)
     except files.Trouble:
-        return trace.strip().splitlines()[-1] if trace.strip() else ""
+        return last
 
 
 def check(say, round, options, full=False):

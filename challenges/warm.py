@@ -10,6 +10,7 @@ import io
 import json
 import os
 import select
+import signal
 import sys
 import tempfile
 import time
@@ -180,6 +181,7 @@ def _unjudged(rule, observed, limit):
 
 def main():
     """Serve until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the one who watches, who ends us
     import torch
 
     torch.set_num_threads(1)

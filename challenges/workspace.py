@@ -131,6 +131,7 @@ def _finish_renewal(challenge, say):
         for path in challenge.work.iterdir():
             if path.name not in texts and (path.suffix == ".py" or path.name == REPORT):
                 path.unlink()  # of the exercise before, and in the backup
+        shutil.rmtree(challenge.work / "plots", ignore_errors=True)
     _note(challenge, faults, **order)
     with files.writing(challenge.work):
         (challenge.work / RENEWAL).unlink()

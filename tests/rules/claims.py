@@ -275,7 +275,7 @@ def all_learn(module, output, generator, *, silent=None):
 def describe(error):
     """An exception in one line: its class and the first line of its text, without our names."""
     text = (str(error).strip().splitlines() or [""])[0]
-    text = re.sub(r"_gpt_\d+\.?", "", f"{type(error).__name__}: {text}")
+    text = re.sub(r"_gpt_\d+\.?", "", f"{type(error).__name__}: {text}".removesuffix(": "))
     return text if len(text) <= 100 else text[:100].rsplit(" ", 1)[0] + " …"
 
 

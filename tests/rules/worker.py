@@ -62,11 +62,11 @@ def _smoke(package, entry):
     numbers = {"entry": name, "file": f"{module}.py", "found": claims.describe(error)}
     if isinstance(error, NotImplementedError):
         return "not_written", numbers
+    place = frames[-1] if frames else numbers["file"]
     if isinstance(error, SystemExit):
-        return "exit", numbers
+        return "exit", numbers | {"place": place}
     if isinstance(error, AttributeError) and f"has no attribute {name!r}" in str(error):
         return "missing", numbers
-    place = frames[-1] if frames else numbers["file"]
     return "fails", numbers | {"place": place}
 
 
