@@ -65,7 +65,10 @@ class Exercise:
                 chosen.setdefault(item.path.parent, []).append(item.name)
         for folder, items in chosen.items():
             self.outcomes[folder] = self._run(challenges.read(folder), items)
-        if not chosen:
+        words = self.config.option.keyword
+        if not chosen and words:
+            tell_person(self.say("note.none_selected", words=words))
+        elif not chosen:
             tell_person(status.overview(self.say))
 
     def _run(self, challenge, chosen):

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from buggy.overlay import REFERENCE
 from challenges import desk, rulebook, words
 from tests.scripted import Learner, answers_text, own_challenge, plain, sheet
 
@@ -66,6 +67,27 @@ def test_the_first_run_hands_out_the_work_and_tells_the_four_steps(learner):
     assert names == handed_out | {"predictions.toml", "answers.toml", "ledger.jsonl"}
     text = "".join((learner.work() / name).read_text(encoding="utf-8") for name in handed_out)
     assert [text.count(f"# ({letter})") for letter in "ABCD"] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_the_readme_shows_the_screen_as_it_is(learner, lang):
+    name = "README.md" if lang == "en" else "README.ja.md"
+    assert learner.pytest("--lang", lang).stdout in (REFERENCE.parent / name).read_text(
+        encoding="utf-8"
+    )
+
+
+def test_words_that_select_nothing_are_told(started):
+    done = started.pytest("-k", "moonlight")
+    assert done.returncode == 1
+    assert done.stdout == "-k moonlight selects none of the rules. Without -k all of them judge.\n"
+
+
+def test_a_file_of_a_challenge_means_the_challenge(started):
+    """As an editor runs the file that is open."""
+    screen = started.pytest().stdout
+    for path in ("challenges/day49/work/attention.py", "challenges/day49/work"):
+        assert started.type("pytest", path).stdout == screen
 
 
 def test_the_first_run_does_not_import_torch(learner):
