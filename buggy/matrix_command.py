@@ -9,9 +9,10 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from reference.fonts import japanese_font
+
 from . import faults, matrix, overlay, planting, showing, telling, vocabulary
 from .bench import Bench
-from .fonts import japanese_font
 from .pool import spread
 
 

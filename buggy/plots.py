@@ -11,10 +11,10 @@ import math
 import sys
 from pathlib import Path
 
+from reference.fonts import japanese_font
 from tests.rules.words import Words, language
 
 from . import overlay, sketch
-from .fonts import japanese_font
 from .vocabulary import MESSAGES
 
 KINDS = ("loss", "attention", "who_moved", "gradient")

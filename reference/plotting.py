@@ -1,26 +1,10 @@
 """The picture of a training run."""
 
-import importlib.util
-from pathlib import Path
-
 import matplotlib
-from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from .cli_words import Words
-
-JAPANESE_FONTS = (
-    "Noto Sans CJK JP",
-    "Noto Sans JP",
-    "IPAexGothic",
-    "IPAGothic",
-    "TakaoGothic",
-    "VL Gothic",
-    "Hiragino Sans",
-    "Yu Gothic",
-    "Meiryo",
-    "MS Gothic",
-)
+from .fonts import japanese_font
 
 
 def loss_curve(path, rows, ln_v, entropy, words):
@@ -68,19 +52,9 @@ def smooth(losses, width=20):
     return [sum(part) / len(part) for part in parts]
 
 
-def carried():
-    """The font files of the package matplotlib-fontja, which is part of the extra ``plots``."""
-    spec = importlib.util.find_spec("matplotlib_fontja")
-    folders = spec.submodule_search_locations if spec else []
-    return [path for folder in folders for path in Path(folder).glob("fonts/*.ttf")]
-
-
 def labels(words):
     """The words and fonts for the labels: English where no font here holds Japanese."""
     if words.lang != "ja":
         return words, ["DejaVu Sans"]
-    for path in carried():
-        font_manager.fontManager.addfont(path)
-    known = set(font_manager.get_font_names())
-    fonts = [name for name in JAPANESE_FONTS if name in known]
-    return (words, [*fonts, "DejaVu Sans"]) if fonts else (Words("en"), ["DejaVu Sans"])
+    font = japanese_font()
+    return (words, [font, "DejaVu Sans"]) if font else (Words("en"), ["DejaVu Sans"])

