@@ -12,7 +12,7 @@ import pytest
 
 from buggy import overlay
 from tests import told
-from tests.rules import engine, tell, worker
+from tests.rules import claims, engine, tell, worker
 from tests.rules.manifest import RULES, in_order
 from tests.rules.words import LANGUAGES
 
@@ -191,3 +191,10 @@ def test_an_error_of_ours_is_told():
     verdict = engine.run(rule, overlay.load())
     assert (verdict.outcome, verdict.observed) == (engine.ERROR, "our_error")
     assert_told(verdict)
+
+
+def test_an_error_is_told_in_one_line_that_ends_at_a_word():
+    told = claims.describe(ValueError("word " * 40 + "\nmore"))
+    assert told == "ValueError: " + "word " * 17 + "…"
+    assert claims.describe(ValueError("short")) == "ValueError: short"
+    assert claims.describe(SystemExit()) == "SystemExit"
