@@ -1,19 +1,21 @@
 """``python -m buggy``: the catalogue of faults. list | show | measure | check | new | matrix"""
 
-import argparse
 import json
 import os
 import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: its threads do not survive a fork
 
+from tests.rules.usage import Parser, positive, take_language
+
 from . import faults, overlay, planting, telling
 
 
 def main(arguments=None):
     """Exit status: 0 done, 1 a fault does not prove itself, 2 bad input, 3 our fault."""
-    options = _parser().parse_args(arguments)
-    say = telling.speaker(options.lang)
+    lang, arguments = take_language(arguments)
+    options = _parser(lang).parse_args(arguments)
+    say = telling.speaker(lang)
     try:
         return options.run(say, options) or 0
     except telling.Trouble as trouble:
@@ -123,61 +125,52 @@ def _matrix(say, options):
     return matrix_command.run(say, options)
 
 
-def _parser():
-    parser = argparse.ArgumentParser(prog="python -m buggy", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+def _parser(lang):
+    parser = Parser("python -m buggy", "buggy", lang)
+    command = parser.commands()
+    days = [str(day) for day in faults.DAYS]
 
-    def command(name, run, help):
-        sub = commands.add_parser(name, help=help, description=help)
-        sub.add_argument("--lang", choices=("en", "ja"), help="language of the sentences")
-        sub.set_defaults(run=run)
-        return sub
-
-    sub = command("list", _list, "the faults, one a line")
-    sub.add_argument("--day", choices=[str(day) for day in faults.DAYS])
+    sub = command("list", _list)
+    sub.add_argument("--day", metavar="DAY", choices=days)
     sub.add_argument("--symptom", metavar="WORD")
     sub.add_argument("--difficulty", type=int, choices=(1, 2, 3))
-    sub.add_argument("--real", action="store_true", help="only those that somebody reported")
+    sub.add_argument("--real", action="store_true")
     sub.add_argument("--json", action="store_true")
 
-    sub = command("show", _show, "one fault: story, diff, rule, symptoms")
-    sub.add_argument("id")
-    sub.add_argument("--hints", action="store_true", help="the ladder of hints too")
-    sub.add_argument(
-        "--plot", metavar="DIR", nargs="?", const="", help="its pictures: sketches, or PNG into DIR"
-    )
+    sub = command("show", _show)
+    sub.add_argument("id", metavar="ID")
+    sub.add_argument("--hints", action="store_true")
+    sub.add_argument("--plot", metavar="DIR", nargs="?", const="")
     sub.add_argument("--json", action="store_true")
 
-    sub = command("measure", _measure, "the symptoms of a fault or a folder, with the numbers")
+    sub = command("measure", _measure)
     sub.add_argument("what", nargs="+", metavar="ID|FOLDER")
-    sub.add_argument("--many", action="store_true", help="several in one process")
+    sub.add_argument("--many", action="store_true")
     sub.add_argument("--seed", type=int, default=0, metavar="N")
     sub.add_argument("--json", action="store_true")
 
-    sub = command("check", _check, "does a fault prove itself?")
-    sub.add_argument("id", nargs="?")
-    sub.add_argument("--all", action="store_true", help="every fault of the catalogue")
-    sub.add_argument("--day", choices=[str(day) for day in faults.DAYS], help="with --all")
-    sub.add_argument("--workers", type=int, metavar="N", help="processes (2)")
+    sub = command("check", _check)
+    sub.add_argument("id", nargs="?", metavar="ID")
+    sub.add_argument("--all", action="store_true")
+    sub.add_argument("--day", metavar="DAY", choices=days)
+    sub.add_argument("--workers", type=positive, metavar="N")
     sub.add_argument("--json", action="store_true")
 
-    sub = command("new", _new, "a catalogue file from five questions, flags, or an edit")
-    sub.add_argument("--id")
-    sub.add_argument("--module", choices=overlay.JUDGED)
-    sub.add_argument("--correct", metavar="TEXT", help="the text of the reference")
-    sub.add_argument("--planted", metavar="TEXT", help="what people write instead")
-    sub.add_argument("--source", metavar="URL", action="append", help="where it happened")
-    sub.add_argument("--title", metavar="TEXT", help="in English")
-    sub.add_argument("--title-ja", metavar="TEXT", help="in Japanese")
+    sub = command("new", _new)
+    sub.add_argument("--id", metavar="ID")
+    sub.add_argument("--module", metavar="MODULE", choices=overlay.JUDGED)
+    for name in ("--correct", "--planted", "--title", "--title-ja"):
+        sub.add_argument(name, metavar="TEXT")
+    sub.add_argument("--source", metavar="URL", action="append")
     sub.add_argument("--difficulty", type=int, choices=(1, 2, 3), default=2)
-    sub.add_argument("--from-diff", action="store_true", help="from an edit of reference/")
+    sub.add_argument("--from-diff", action="store_true")
 
-    sub = command("matrix", _matrix, "faults against rules and against symptoms")
-    sub.add_argument("--out", metavar="DIR", help="CSV, Markdown, HTML and PNG into this folder")
-    sub.add_argument("--pairs", action="store_true", help="all pairs of compatible faults")
-    sub.add_argument("--day", choices=[str(day) for day in faults.DAYS])
-    sub.add_argument("--examples", type=int, metavar="N", help="inputs drawn a rule")
-    sub.add_argument("--workers", type=int, metavar="N", help="processes (2)")
+    sub = command("matrix", _matrix)
+    sub.add_argument("--out", metavar="DIR")
+    sub.add_argument("--pairs", action="store_true")
+    sub.add_argument("--day", metavar="DAY", choices=days)
+    sub.add_argument("--examples", type=positive, metavar="N")
+    sub.add_argument("--workers", type=positive, metavar="N")
     sub.add_argument("--json", action="store_true")
     return parser
 

@@ -1,8 +1,9 @@
 """``python -m challenges``: what a learner does around ``pytest challenges/dayNN``."""
 
-import argparse
 import os
 import sys
+
+from tests.rules.usage import Parser, take_language
 
 from . import commands, words
 from .files import Trouble
@@ -10,8 +11,9 @@ from .files import Trouble
 
 def main(arguments=None):
     """Returns the exit status: 0 done, 1 refused or declined, 2 not understood."""
-    options = _parser().parse_args(arguments)
-    say = words.speaker(options.lang)
+    lang, arguments = take_language(arguments)
+    options = _parser(lang).parse_args(arguments)
+    say = words.speaker(lang)
     try:
         return options.run(say, options) or 0
     except Trouble as trouble:
@@ -24,39 +26,27 @@ def main(arguments=None):
         return 0
 
 
-def _parser():
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--lang", choices=("en", "ja"), default=argparse.SUPPRESS, help="language")
-    parser = argparse.ArgumentParser(
-        prog="python -m challenges", description=__doc__, parents=[shared]
-    )
-    parser.set_defaults(run=commands.status, lang=None)
-    add = parser.add_subparsers(metavar="COMMAND").add_parser
-
-    def command(name, run, help, *, named=True):
-        sub = add(name, help=help, parents=[shared])
-        sub.set_defaults(run=run)
-        if named:
-            sub.add_argument("name", metavar="NAME", help="a challenge, as in day49")
-        return sub
-
-    command("status", commands.status, "the week at a glance", named=False)
-    start = command("start", commands.start, "make work/, or another choice of faults")
-    start.add_argument("--seed", type=int, help="draw other faults of the same days")
-    start.add_argument("--level", type=int, help="1 is the easiest")
-    start.add_argument("--yes", action="store_true", help="do not ask")
-    hint = command("hint", commands.hint, "one step up the ladder of four hints")
-    hint.add_argument("letter", nargs="?", help="of which marked fault")
-    give_up = command("give-up", commands.give_up, "show one fault and mark it as shown")
-    give_up.add_argument("letter", nargs="?", help="of which marked fault")
-    reset = command("reset", commands.reset, "start over; a backup and the ledger are kept")
-    reset.add_argument("--yes", action="store_true", help="do not ask")
-    command("reveal", commands.reveal, "after acceptance: every fault, and what you changed")
-    command("watch", commands.watch, "judge again on every save")
-    command("plot", commands.plot, "pictures of what your GPT does, beside the correct one")
-    build = command("build", commands.build, "make work/ of several challenges", named=False)
-    build.add_argument("names", nargs="*", metavar="NAME", help="all when none is named")
+def _parser(lang):
+    parser = Parser("python -m challenges", "challenges", lang)
+    parser.set_defaults(run=commands.status)
+    add = parser.commands()
+    add("status", commands.status)
+    start = _of_one(add("start", commands.start))
+    start.add_argument("--seed", type=int, metavar="N")
+    start.add_argument("--level", type=int, metavar="N")
+    start.add_argument("--yes", action="store_true")
+    for name, run in (("hint", commands.hint), ("give-up", commands.give_up)):
+        _of_one(add(name, run)).add_argument("letter", metavar="LETTER", nargs="?")
+    _of_one(add("reset", commands.reset)).add_argument("--yes", action="store_true")
+    for name in ("reveal", "watch", "plot"):
+        _of_one(add(name, getattr(commands, name)))
+    add("build", commands.build).add_argument("names", nargs="*", metavar="NAME")
     return parser
+
+
+def _of_one(command):
+    command.add_argument("name", metavar="NAME")
+    return command
 
 
 if __name__ == "__main__":

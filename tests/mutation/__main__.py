@@ -4,7 +4,6 @@ From nothing: the mutants are made, judged, gated and told. Exit status 0 when t
 1 when it is shut, 2 for bad input, 3 when the run itself failed.
 """
 
-import argparse
 import json
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from tests.rules.usage import Parser, positive, take_language
 from tests.rules.words import Words, language
 
 from . import gate, matrix, mutants, report, stock
@@ -26,8 +26,9 @@ SHOWN = 20  # problems on the screen; all of them stand in proof.json
 
 def main(arguments=None):
     """Run the proof and return the exit status."""
-    options = _parser().parse_args(arguments)
-    say = Words(language(options.lang), MESSAGES)
+    lang, arguments = take_language(arguments)
+    options = _parser(lang).parse_args(arguments)
+    say = Words(language(lang), MESSAGES)
     try:
         return _prove(options, say)
     except gate.BadList as error:
@@ -40,17 +41,16 @@ def main(arguments=None):
         return 130
 
 
-def _parser():
-    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+def _parser(lang):
+    parser = Parser("python -m tests.mutation", "mutation", lang)
     word = parser.add_argument
-    word("--module", action="append", choices=list(matrix.DAYS), help="only this (repeatable)")
-    word("--full", action="store_true", help="ask every rule about every mutant: the matrix")
-    word("--second", action="store_true", help="the mutants of cosmic-ray's operators instead")
-    word("--out", type=Path, metavar="FOLDER", help="write Markdown, JSON and a picture there")
-    word("--against", type=Path, metavar="FILE", help="an earlier proof.json: the same verdicts?")
-    word("--readme", action="store_true", help="put the summary into both READMEs")
-    word("--workers", type=int, default=2, metavar="N", help="processes (2)")
-    word("--lang", choices=("en", "ja"), help="language of the sentences")
+    word("--module", metavar="MODULE", action="append", choices=list(matrix.DAYS))
+    word("--full", action="store_true")
+    word("--second", action="store_true")
+    word("--out", type=Path, metavar="FOLDER")
+    word("--against", type=Path, metavar="FILE")
+    word("--readme", action="store_true")
+    word("--workers", type=positive, default=2, metavar="N")
     return parser
 
 

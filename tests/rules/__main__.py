@@ -1,20 +1,21 @@
 """``python -m tests.rules [FOLDER]``: judge a folder of changed modules laid over the reference."""
 
-import argparse
 import json
 import os
 import sys
 
 from . import tell
 from .judge import LIMIT, judge
+from .usage import Parser, positive, take_language
 
 COLOURS = {"holds": "32", "broken": "31;1", "cannot_be_judged": "33", "error": "35"}
 
 
 def main(arguments=None):
     """Returns the exit status: 0 all hold, 1 broken, 2 cannot be judged, 3 our fault."""
-    options = _parser().parse_args(arguments)
-    say = tell.words(options.lang)
+    lang, arguments = take_language(arguments)
+    options = _parser(lang).parse_args(arguments)
+    say = tell.words(lang)
     try:
         judgement = judge(
             options.folder,
@@ -38,25 +39,17 @@ def main(arguments=None):
     return judgement.status
 
 
-def _parser():
-    parser = argparse.ArgumentParser(prog="python -m tests.rules", description=__doc__)
-    parser.add_argument("folder", nargs="?", help="changed modules; none: the reference itself")
-    parser.add_argument("--json", action="store_true", help="one JSON object a rule, a line each")
-    parser.add_argument("--rule", action="append", metavar="ID", help="only this rule (repeatable)")
-    parser.add_argument("--day", metavar="N", help="only the rules of this day (43-49, X)")
-    parser.add_argument("--examples", type=_count, metavar="N", help="inputs drawn a rule")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws")
-    parser.add_argument("--limit", type=float, default=LIMIT, metavar="S", help="seconds a rule")
-    parser.add_argument("--shrink", action="store_true", help="show the smallest counterexample")
-    parser.add_argument("--lang", choices=("en", "ja"), help="language of the sentences")
+def _parser(lang):
+    parser = Parser("python -m tests.rules", "rules", lang)
+    parser.add_argument("folder", nargs="?", metavar="FOLDER")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--rule", action="append", metavar="ID")
+    parser.add_argument("--day", metavar="N")
+    parser.add_argument("--examples", type=positive, metavar="N")
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    parser.add_argument("--limit", type=float, default=LIMIT, metavar="S")
+    parser.add_argument("--shrink", action="store_true")
     return parser
-
-
-def _count(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"wanted 1 or more, found {text}")
-    return number
 
 
 def _progress(say):
