@@ -50,7 +50,8 @@ def _list(say, options):
         print(showing.as_json([showing.as_dict(fault, say.lang) for fault in found]))
         return
     console = telling.console()
-    console.print(showing.table(say, found))
+    for line in showing.table(say, found, console.width):
+        console.print(line, soft_wrap=True)
     real = sum(bool(fault.sources) for fault in found)
     console.print("\n" + say("list.count", count=len(found), real=real))
 
@@ -63,8 +64,9 @@ def _show(say, options):
         print(showing.as_json(showing.as_dict(fault, say.lang)))
         return
     console = telling.console()
-    for line in showing.story(say, fault, options.hints):
-        console.print(line, soft_wrap=not sys.stdout.isatty())
+    columns = console.width if sys.stdout.isatty() else None
+    for line in showing.story(say, fault, options.hints, columns):
+        console.print(line, soft_wrap=True)
     if options.plot is not None:
         for line in _pictures(say, fault, options.plot):
             console.print(line, markup=False, soft_wrap=True)
@@ -102,7 +104,8 @@ def _measure(say, options):
     console = telling.console()
     for what, measurements in (found if options.many else {options.what[0]: found}).items():
         console.print(f"[bold]{what}[/]")
-        console.print(measuring.table(say, measurements))
+        for line in measuring.table(say, measurements, console.width):
+            console.print(line, soft_wrap=True)
         for line in measuring.rejected_by(say, what):
             console.print(line)
 

@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 from rich.markup import escape
-from rich.table import Table
 
 from . import faults, overlay, planting, telling, vocabulary
+from .wrapping import wrap
 
 
 def measured(what, seed=0):
@@ -54,17 +54,14 @@ def as_json(measurements):
     return symptoms.as_json(measurements)
 
 
-def table(say, measurements):
-    """One line a word: shown or not, and what was seen."""
-    rows = Table(box=None, show_header=False, pad_edge=False)
-    rows.add_column(no_wrap=True)
-    rows.add_column(no_wrap=True)
-    rows.add_column(overflow="fold")
+def table(say, measurements, columns):
+    """Lines of markup: each word, whether it is shown (``*``), and what was seen, wrapped."""
+    room = max(map(len, measurements))
     for word, m in measurements.items():
         style, sign = ("bold", "*") if m.shown else ("dim", " ")
-        seen = escape(vocabulary.sentence(m.text, say.lang))
-        rows.add_row(f"[{style}]{sign}[/]", f"[{style}]{word}[/]", f"[{style}]{seen}[/]")
-    return rows
+        first, rest = f"{sign} {word:<{room}}  ", " " * (room + 4)
+        for line in wrap(vocabulary.sentence(m.text, say.lang), columns, first, rest):
+            yield f"[{style}]{escape(line)}[/]"
 
 
 def rejected_by(say, what):

@@ -1,19 +1,21 @@
 """Pictures in letters for a terminal: bars for curves, shades for maps. Needs no other library."""
 
 import math
-from unicodedata import east_asian_width
+
+from .wrapping import width as _cells
 
 BARS = "▁▂▃▄▅▆▇█"
 SHADES = " ░▒▓█"
+WIDTH = 44  # bars of a curve: with a name and two numbers they fit 80 columns in Japanese too
 STRANGE = "×"  # NaN or infinity
 
 
-def curve(values, low, high, width=48):
+def curve(values, low, high, width=WIDTH):
     """One line of bars; values beyond low and high are cut off, NaN is a cross."""
     return "".join(_bar(value, low, high) for value in _resampled(values, width))
 
 
-def curves(named, width=48, powers=False):
+def curves(named, width=WIDTH, powers=False):
     """Several curves on one scale, a line each: name, bars, first and last value.
 
     powers: bars grow with the logarithm of the value.
@@ -76,8 +78,3 @@ def _resampled(values, width):
 
 def _number(value):
     return f"{value:.3g}" if math.isfinite(value) else "NaN"
-
-
-def _cells(text):
-    """Columns that a text takes in a terminal: full-width letters take two."""
-    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

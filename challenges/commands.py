@@ -21,6 +21,8 @@ def status(say, options):
 def start(say, options):
     """Begin, or with a seed or a level begin another exercise of the challenge."""
     challenge = challenges.find(options.name)
+    if options.level is not None or options.seed is not None:
+        _refuse_drill(challenge)
     with files.lock(challenge.folder):
         wanted = {"level": options.level or 1, "seed": options.seed}
         if workspace.begin(challenge, say, **wanted):
@@ -99,19 +101,31 @@ def _begun(name):
     return progress
 
 
+def _hunted(name):
+    """The progress of a hunt that has been started. Raises Trouble for a drill."""
+    _refuse_drill(challenges.find(name))
+    return _begun(name)
+
+
+def _refuse_drill(challenge):
+    if not challenge.levels:
+        raise Trouble("a_drill", name=challenge.name, folder=files.shown(challenge.folder))
+
+
 def _letter(progress, given):
     """The letter that was named. Raises Trouble when no line is marked so."""
     letter = (given or "").strip("()").upper()
-    if letter not in progress.letters():
+    if not letter:
+        command = f"python -m challenges give-up {progress.challenge.name} {progress.letters()[0]}"
+        raise Trouble("which_letter", known=", ".join(progress.letters()), command=command)
+    if letter not in list(progress.letters()):
         raise Trouble("no_letter", found=given, known=", ".join(progress.letters()))
     return letter
 
 
 def hint(say, options):
     """The next rung for one fault: named, or the first whose rule did not hold."""
-    progress = _begun(options.name)
-    if not progress.letters():
-        raise Trouble("no_hints", name=progress.challenge.name)
+    progress = _hunted(options.name)
     letter = _letter(progress, options.letter) if options.letter else _unhealed(progress)
     fault = dict(zip(progress.letters(), progress.faults()))[letter]
     ladder = fault.hints(say.lang)
@@ -147,7 +161,7 @@ def _unhealed(progress):
 
 def give_up(say, options):
     """Show one fault, after a typed confirmation, and mark it as shown."""
-    progress = _begun(options.name)
+    progress = _hunted(options.name)
     letter = _letter(progress, options.letter)
     _tell(say("command.ask_give_up", letter=letter))
     if not _typed(say, f"give up {letter}"):
@@ -163,7 +177,7 @@ def give_up(say, options):
 
 def reveal(say, options):
     """Everything about the faults, once the challenge is accepted or given up."""
-    progress = _begun(options.name)
+    progress = _hunted(options.name)
     if progress.state not in ("accepted", "shown"):
         raise Trouble("not_accepted", name=progress.challenge.name)
     round = Round(progress.challenge, progress, progress.faults())

@@ -34,7 +34,9 @@ def run(challenge, options, say):
     check_files(round)
     if not missing:
         _seal(round, options.again)
-    round.predicted = predictions_of(round.progress.sealed, round.letters)
+    sealed = predictions_of(round.progress.sealed, round.letters)
+    round.revised = not missing and scoring.said(round.predicted) != scoring.said(sealed)
+    round.predicted = sealed
     _judge(round, options)
     return _tell(round, options, say)
 

@@ -14,6 +14,9 @@ def notes(say, round, options):
     found = []
     if progress.sealed is None and round.letters:
         found.append(say("note.unpredicted"))
+    if round.revised and not round.accepted:
+        command = unbroken(f"pytest {files.shown(round.challenge.folder)} --again")
+        found.append(say("note.revised", command=command))
     if progress.updated:
         found.append(say("note.updated_solved" if progress.accepted else "note.updated"))
     if options.selected is not None:

@@ -48,6 +48,7 @@ class Round:
     given: dict = field(default_factory=dict)
     judgement: object = None
     measured: dict | None = None
+    revised: bool = False  # the sheet says something else than what was sealed
     accepted: bool = False
     pictures: list = field(default_factory=list)  # lines that name picture files
 

@@ -36,6 +36,11 @@ def foreseen(round):
     return table
 
 
+def said(predictions):
+    """What is scored of predictions: days, symptoms, confidence; not the reason given."""
+    return {x: (p.day, frozenset(p.symptoms), p.confidence) for x, p in predictions.items()}
+
+
 def located(round):
     """For each letter, whether the right day was named."""
     return {

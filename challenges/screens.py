@@ -2,10 +2,21 @@
 
 from tests.rules import tell
 
-from . import files, ledger, report, reveal, rulebook, workspace
+from . import files, ledger, report, reveal, rulebook, sheet, workspace
 from .layout import Screen, pad, unbroken, width
 
 LINES = 30
+SHEET = (  # what can be wrong with a sheet: it is corrected and run again
+    "not_utf8",
+    "toml",
+    "field",
+    "unknown_table",
+    "unknown_field",
+    "unknown_symptom",
+    "nothing_and_something",
+    "unknown_answer",
+    "answer_form",
+)
 
 
 def heading(say, screen, challenge, right="", style=None):
@@ -85,10 +96,23 @@ def incomplete(say, round, missing):
             if where == path:
                 screen.raw(f"    {pad(place, room)}  {', '.join(fields)}".rstrip())
     screen.add()
+    _gone(say, screen, challenge, missing)
     command = f"pytest {files.shown(challenge.folder)}"
     screen.add(say("screen.fill_in", command=unbroken(command)))
     screen.add(say("screen.skip", command=unbroken(f"{command} --no-predictions")))
     return screen.text()
+
+
+def _gone(say, screen, challenge, missing):
+    """Say which entries are not empty but no longer there, and how to have them back."""
+    for path in dict.fromkeys(path for path, _, _ in missing):
+        there = sheet.load(path)
+        names = [place for where, place, _ in missing if where == path]
+        gone = [name for name in names if name.strip("()") not in there]
+        if gone:
+            command = unbroken(f"python -m challenges reset {challenge.name}")
+            screen.add(say("screen.gone", names=", ".join(gone), command=command), "warn")
+            screen.add()
 
 
 def trouble(say, error, challenge=None):
@@ -112,6 +136,9 @@ def trouble(say, error, challenge=None):
             found["near"] = say("trouble.near", word=found["near"])
         screen.add(say(f"trouble.{error.message}", **found))
     if challenge is not None:
+        if error.message in SHEET:
+            command = unbroken(f"pytest {files.shown(challenge.folder)}")
+            screen.add(say("trouble.again", command=command))
         screen.add()
         screen.add(say("trouble.nothing_lost"))
     return screen.text()

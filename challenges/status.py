@@ -24,6 +24,8 @@ def overview(say):
     scores = [row for progress in everyone for row in progress.scores]
     if scores:
         screen.add(reveal.calibration(say, scores))
+    if any(map(_changed, everyone)):
+        screen.add(say("status.changed"))
     screen.raw(say("status.next", command=_next(everyone)))
     return screen.text()
 
@@ -31,7 +33,7 @@ def overview(say):
 def _state(say, progress):
     state = say(f"state.{progress.state}")
     if len(progress.challenge.levels) > 1 and progress.start:
-        state += " " + say("status.level", level=progress.level)
+        state += say("status.level", level=progress.level)
     return state
 
 
@@ -45,9 +47,13 @@ def _counts(say, progress):
     if last and not last["accepted"]:
         what = "held" if progress.challenge.levels else "right"
         text += say(f"status.{what}", held=last["held"], total=last["total"])
-    if progress.accepted and progress.updated:
+    if _changed(progress):
         text += say("status.updated")
     return text
+
+
+def _changed(progress):
+    return progress.accepted and progress.updated
 
 
 def _next(everyone):

@@ -300,8 +300,26 @@ def nothing_ran(challenge):
 def test_a_bad_sheet_gets_one_clear_message(desk49, text, told):
     challenge, run = desk49
     (challenge.work / "predictions.toml").write_text(text, encoding="utf-8")
-    assert told in run()
+    screen = run()
+    assert told in screen
+    assert "Correct it and run again: pytest " in screen
     assert nothing_ran(challenge)
+
+
+def test_an_entry_that_is_gone_is_told_with_the_way_back(desk49):
+    challenge, run = desk49
+    (challenge.work / "predictions.toml").write_text(ALL_RIGHT.split("[D]")[0], encoding="utf-8")
+    (challenge.work / "answers.toml").write_text("", encoding="utf-8")
+    screen = run()
+    assert "No longer there at all: (D). " in screen
+    assert f"No longer there at all: {', '.join(CLOSING)}. " in screen
+    assert "python -m challenges reset day49" in screen
+    assert nothing_ran(challenge)
+    (challenge.work / "predictions.toml").write_text(ALL_RIGHT, encoding="utf-8")
+    (challenge.work / "answers.toml").write_text(
+        answers_text(**dict.fromkeys(CLOSING, "")), encoding="utf-8"
+    )
+    assert "No longer there" not in run()
 
 
 @pytest.mark.parametrize(("answers", "told"), BAD_ANSWERS.values(), ids=BAD_ANSWERS)

@@ -228,12 +228,15 @@ def test_the_first_complete_sheet_counts_and_later_ones_are_revisions(day49, say
     desk.run(day49, desk.Options(), say)
     later = ALL_RIGHT.replace("confidence = 5", "confidence = 1")
     (day49.work / "predictions.toml").write_text(later, encoding="utf-8")
-    desk.run(day49, desk.Options(), say)
+    revised = desk.run(day49, desk.Options(), say)
+    assert "kept as a revision, not scored" in " ".join(revised.text.split())
+    assert "--again" in revised.text
     desk.run(day49, desk.Options(), say)
     standing = Progress(day49)
     assert len(standing.of("seal")) == 2
     assert standing.sealed["predictions"]["A"]["confidence"] == 5
-    desk.run(day49, desk.Options(again=True), say)
+    fresh = desk.run(day49, desk.Options(again=True), say)
+    assert "revision" not in fresh.text
     standing = Progress(day49)
     assert standing.attempt == 2
     assert standing.sealed["predictions"]["A"]["confidence"] == 1
@@ -344,11 +347,28 @@ def test_hints_go_on_to_the_next_line_when_all_of_one_are_known(day49, say):
 
 
 def test_a_drill_begins_with_its_own_screen(learner):
-    typed = ("start", "day49/activity1"), ("start", "day49/activity1", "--seed", "7", "--yes")
-    for command in (*typed, ("reset", "day49/activity1", "--yes")):
+    for command in (("start", "day49/activity1"), ("reset", "day49/activity1", "--yes")):
         screen = learner.command(*command).stdout
         assert "8 questions in challenges/day49/activity1/work/answers.toml" in screen
         assert "predictions" not in screen
+
+
+def test_a_drill_has_nothing_planted(learner):
+    learner.pytest(name="day47/activity1")
+    for more in (("start", "--seed", "7"), ("start", "--level", "1"), "hint", "give-up", "reveal"):
+        command, *options = [more] if isinstance(more, str) else more
+        done = learner.command(command, "day47/activity1", *options)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "day47/activity1 is a drill: nothing is planted in it" in done.stderr
+    assert [entry["kind"] for entry in learner.ledger("day47/activity1")] == ["start"]
+
+
+def test_to_give_up_is_to_name_the_fault(learner):
+    learner.pytest()
+    for given, told in ((), "Which of the faults A, B, C, D?"), (("AB",), "No line is marked (AB)"):
+        done = learner.command("give-up", "day49", *given)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith(told)
 
 
 def test_a_drill_without_a_model_has_no_picture(learner):
