@@ -57,18 +57,28 @@ def _row(matrix, fault):
 
 def as_markdown(matrix, say):
     """The columns with their counts, then the faults with what hits them."""
-    titles = [say(f"matrix.{name}") for name in ("rule", "rejects", "first", "alone")]
-    lines = [_cells([say("list.day"), *titles]), _cells(["---"] * 5)]
-    for name, day in matrix.columns:
-        counts = (matrix.hits(name), matrix.leads(name), matrix.alone(name))
-        lines.append(_cells([day, f"`{name}`", *map(len, counts)]))
-    lines += ["", _cells([say("list.day"), say("matrix.fault"), say("matrix.rejects")])]
-    lines.append(_cells(["---"] * 3))
+    lines = _rule_counts(matrix, say) if matrix.first else _symptom_counts(matrix, say)
+    what = say("matrix.rejected_by" if matrix.first else "list.symptoms")
+    lines += ["", _cells([say("list.day"), say("matrix.fault"), what]), _cells(["---"] * 3)]
     for fault in matrix.faults:
         order = [name for name, _ in matrix.columns if name in matrix.cells[fault.id]]
         names = ", ".join(f"**`{n}`**" if n == matrix.first.get(fault.id) else n for n in order)
         lines.append(_cells([fault.day, f"`{fault.id}`", names or "-"]))
     return "\n".join(lines) + "\n"
+
+
+def _rule_counts(matrix, say):
+    titles = [say(f"matrix.{name}") for name in ("rule", "rejects", "first", "alone")]
+    lines = [_cells([say("list.day"), *titles]), _cells(["---"] * 5)]
+    for name, day in matrix.columns:
+        counts = (matrix.hits(name), matrix.leads(name), matrix.alone(name))
+        lines.append(_cells([day, f"`{name}`", *map(len, counts)]))
+    return lines
+
+
+def _symptom_counts(matrix, say):
+    lines = [_cells([say("list.symptoms"), say("matrix.fault")]), _cells(["---"] * 2)]
+    return lines + [_cells([f"`{name}`", len(matrix.hits(name))]) for name, _ in matrix.columns]
 
 
 def _cells(items):
@@ -108,10 +118,11 @@ def _html_row(matrix, fault):
     return f"<tr><th>{fault.day} {fault.id}</th>{cells}</tr>"
 
 
-def as_picture(title, matrix, path, font=None):
+def as_picture(title, matrix, path, say, font=None):
     """A heat map as PNG: light where a rule rejects, dark where it does so first."""
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
     rows = [_row(matrix, fault) for fault in matrix.faults]
     size = (3.6 + 0.16 * len(matrix.columns), 4 + 0.13 * len(rows))
@@ -125,6 +136,14 @@ def as_picture(title, matrix, path, font=None):
         names = [f"{fault.day} {fault.id}" for fault in matrix.faults]
         axes.set_yticks(range(len(rows)), names)
         axes.set_title(title, fontsize=10)
+        for i, (above, below) in enumerate(itertools.pairwise(matrix.faults)):
+            if above.day != below.day:
+                axes.axhline(i + 0.5, color="0.6", linewidth=0.5)
+        if matrix.first:
+            blues = matplotlib.colormaps["Blues"]
+            told = [(1, say("matrix.rejects")), (2, say("matrix.rejects_first"))]
+            patches = [Patch(color=blues(value / 2), label=label) for value, label in told]
+            figure.legend(handles=patches, loc="outside lower right", ncols=2, fontsize=8)
         figure.savefig(path)
 
 

@@ -115,7 +115,8 @@ def _write(say, folder, matrices, options):
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, each in matrices.items():
-            title = telling.speaker(lang)(f"matrix.faults_by_{name}")
+            drawn = telling.speaker(lang)
+            title = drawn(f"matrix.faults_by_{name}")
             texts = {
                 "csv": matrix.as_csv(each),
                 "md": f"# {title}\n\n{matrix.as_markdown(each, say)}",
@@ -126,7 +127,7 @@ def _write(say, folder, matrices, options):
                 path.write_text(text, encoding="utf-8")
                 _tell(say, path)
             path = folder / f"faults_by_{name}.png"
-            matrix.as_picture(title, each, path, font)
+            matrix.as_picture(title, each, path, drawn, font)
             _tell(say, path)
     except OSError as error:
         reason = error.strerror or str(error)

@@ -294,10 +294,12 @@ def test_a_matrix_is_written_in_every_form(tmp_path):
     made, say = small_matrix(), telling.speaker("en")
     assert matrix.as_csv(made) == "day,fault,one,two\n43,a_a,2,1\n43,b_b,0,2\n"
     assert "| 44 | `two` | 2 | 1 | 1 |" in matrix.as_markdown(made, say)
+    symptoms = dataclasses.replace(made, first={})
+    assert "| symptoms | fault |\n| --- | --- |\n| `one` | 1 |" in matrix.as_markdown(symptoms, say)
     page = matrix.as_html("title", made, "en")
     assert page.count('class="first"') == 2
     assert page.count('class="hit"') == 1
-    matrix.as_picture("title", made, tmp_path / "m.png")
+    matrix.as_picture("title", made, tmp_path / "m.png", say)
     assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -6,13 +6,17 @@ import sys
 
 import pytest
 
-from tests.mutation import gate, matrix, mutants, report
+from buggy import faults as catalogue
+from tests.mutation import faults as planted_faults
+from tests.mutation import gate, matrix, mutants, report, survey
+from tests.mutation import worker as mutation_worker
 from tests.mutation.__main__ import MARKS, MESSAGES, into_readme, main, sentence
-from tests.mutation.kinds import CLAIM, CRASH, REFUSAL, describe, kind
-from tests.mutation.pool import ROOT, Worker, environment
+from tests.mutation.kinds import CLAIM, CRASH, REFUSAL, TIMEOUT, describe, kind
+from tests.mutation.pool import ROOT, Pool, Worker, environment
 from tests.mutation.results import Result
 from tests.mutation.stock import _result
 from tests.rules.claims import Broken
+from tests.rules.manifest import RULES
 from tests.rules.words import Words
 
 EN = Words("en", MESSAGES)
@@ -92,6 +96,44 @@ def test_the_other_tests_are_asked_when_no_rule_sees_a_mutant(worker):
     [(test, how)] = ask(worker, silent, tests)
     assert "dropout" in test
     assert how == CLAIM
+
+
+def test_an_endless_loop_is_not_waited_for_by_every_rule(monkeypatch):
+    """Where every rule is asked, two that have run out of time speak for the others."""
+    asked = []
+
+    def attempt(rule, gpt, seconds):
+        asked.append(rule.id)
+        return ("claim", "") if rule.id == RULE else (TIMEOUT, "processor time")
+
+    monkeypatch.setattr(mutation_worker, "_attempt", attempt)
+    monkeypatch.setattr(survey, "package", lambda: None)
+    limits = dict.fromkeys([RULE, *(rule for rule in RULES if rule != RULE)], 0.0)
+    killers = mutation_worker.judge(limits, stop=False)
+    assert len(asked) == 1 + mutation_worker.LOOPS
+    assert [kind for _, kind, _ in killers] == ["claim", TIMEOUT, TIMEOUT]
+
+
+def test_planted_faults_are_asked_of_all_workers_and_told_with_what_rejects_them(monkeypatch):
+    class Answering:
+        def __init__(self, name):
+            self.name = name
+
+        def ask(self, do, sources, rules, stop, tests):
+            assert (do, stop, tests, list(rules)) == ("judge", False, [], [RULE])
+            planted = next(iter(sources.values()))
+            kind = CLAIM if "diagonal=1" not in planted else TIMEOUT
+            return {"killers": [[RULE, kind, self.name]], "seconds": 0.0}
+
+    crew = Pool(2)
+    crew.workers = [Answering("a"), Answering("b")]
+    crew.survey = {RULE: {"seconds": 0.1}}
+    found = [catalogue.load("mask_shows_the_next_token"), catalogue.load("scores_not_scaled")]
+    monkeypatch.setattr(catalogue, "load_all", lambda: found)
+    done = []
+    told = planted_faults.judge(crew, lambda fault, answer: done.append(fault.id))
+    assert told == [("mask_shows_the_next_token", [RULE]), ("scores_not_scaled", [])]
+    assert sorted(done) == sorted(fault.id for fault in found)
 
 
 def test_a_dead_worker_says_so(tmp_path):
@@ -259,6 +301,7 @@ def pytest_configure(config):
 FAILING = """
 import pytest
 from tests.rules.claims import Broken
+from tests.rules.manifest import RULES
 @pytest.mark.rule("a_law")
 def test_a():
     raise Broken("differs", "rounding", difference=2.0)

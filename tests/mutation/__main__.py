@@ -64,7 +64,7 @@ def _prove(options, say):
             print(say("failed.reference", rules=", ".join(broken)), file=sys.stderr)
             return 3
         results = _judge(options, say, pool, made)
-        faults = _faults(pool) if options.full else ()
+        faults = _faults(say, pool) if options.full else ()
     whole = not options.module
     found = gate.problems(results, listed, whole)
     table = shares = None
@@ -95,9 +95,7 @@ def _judge(options, say, pool, made):
     """Stock mutants by mutmut itself, unless every rule is asked; all others by our worker."""
     theirs = [] if options.full else [mutant for mutant in made if mutant.origin == "stock"]
     ours = [mutant for mutant in made if mutant not in set(theirs)]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
+    with _bar() as progress:
         results = []
         if theirs:
             task = progress.add_task(say("progress.stock"), total=len(theirs))
@@ -120,10 +118,19 @@ def _again(pool, results):
     ]
 
 
-def _faults(pool):
+def _faults(say, pool):
+    from buggy.faults import ids
+
     from . import faults
 
-    return faults.judge(pool)
+    with _bar() as progress:
+        task = progress.add_task(say("progress.faults"), total=len(ids()))
+        return faults.judge(pool, lambda *_: progress.advance(task))
+
+
+def _bar():
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True))
 
 
 def _against(path, results):

@@ -5,13 +5,18 @@ from buggy import faults, planting
 from .kinds import DIED, TIMEOUT
 
 
-def judge(pool):
+def judge(pool, on_answer=None):
     """(fault id, the rules that reject it) for the whole catalogue."""
     rules = {rule: about["seconds"] for rule, about in pool.survey.items()}
-    found = []
-    for fault in faults.load_all():
-        request = {"do": "judge", "rules": rules, "stop": False, "tests": []}
-        answer = pool.workers[0].ask(sources=planting.plant(fault.edits), **request)
-        kinds = (TIMEOUT, DIED)
-        found.append((fault.id, [rule for rule, kind, _ in answer["killers"] if kind not in kinds]))
-    return found
+
+    def request(fault):
+        sources = planting.plant(fault.edits)
+        return {"do": "judge", "sources": sources, "rules": rules, "stop": False, "tests": []}
+
+    found = faults.load_all()
+    answers = pool.spread(found, request, on_answer)
+    return [(fault.id, _rejecting(answers[fault.id])) for fault in found]
+
+
+def _rejecting(answer):
+    return [rule for rule, kind, _ in answer["killers"] if kind not in (TIMEOUT, DIED)]

@@ -102,7 +102,11 @@ class Pool:
         Only the rules that reach what was changed are asked; without ``full`` the first that
         rejects it ends the asking. ``on_answer(mutant, answer)`` is called as they come in.
         """
-        answers, todo, failures = {}, list(reversed(mutants)), []
+        return self.spread(mutants, lambda mutant: self._request(mutant, full), on_answer)
+
+    def spread(self, items, request, on_answer=None):
+        """The workers' answers to ``request(item)`` for every item, by the item's id."""
+        answers, todo, failures = {}, list(reversed(items)), []
         lock = threading.Lock()
 
         def serve(worker):
@@ -111,12 +115,12 @@ class Pool:
                     with lock:
                         if not todo:
                             return
-                        mutant = todo.pop()
-                    answer = worker.ask(**self._request(mutant, full))
+                        item = todo.pop()
+                    answer = worker.ask(**request(item))
                     with lock:
-                        answers[mutant.id] = answer
+                        answers[item.id] = answer
                         if on_answer:
-                            on_answer(mutant, answer)
+                            on_answer(item, answer)
             except BaseException as error:
                 failures.append(error)
 

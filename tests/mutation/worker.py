@@ -22,6 +22,7 @@ from buggy import compiler
 MEMORY = 12 * 2**30  # bytes of address space: torch maps 3; a mutated size must not take the rest
 PATIENCE = 20  # a rule may take so many times what it takes on the reference, and
 GRACE = 5.0  # so many seconds more: a lazy import, the first call of autograd
+LOOPS = 2  # rules that may run out of time before the others are not asked any more
 WALL = 600.0  # seconds of a child that does not even use the processor
 
 
@@ -109,12 +110,14 @@ def _child(request, write):
 def judge(limits, stop, tests=()):
     """[rule, kind, what] of every rule that rejects the package; with ``stop`` the first only.
 
+    An endless loop that two rules have met is not waited for a hundred times.
+
     ``limits``: rule id to its processor seconds on the reference. ``tests`` are run when no rule
     rejects it.
     """
     from tests.rules.manifest import RULES
 
-    from .kinds import CRASH, describe
+    from .kinds import CRASH, TIMEOUT, describe
     from .survey import package
 
     try:
@@ -126,7 +129,7 @@ def judge(limits, stop, tests=()):
         rejection = _attempt(RULES[rule], gpt, seconds)
         if rejection:
             killers.append([rule, *rejection])
-            if stop:
+            if stop or [kind for _, kind, _ in killers].count(TIMEOUT) == LOOPS:
                 break
     return killers or _tests(tests)
 
