@@ -79,6 +79,19 @@ class Bench:
         finally:
             overlay.unload(package)
 
+    def on_seeds(self, edits, rule, seeds):
+        """[(seed, verdict)] of the seeds on which one rule rejects the reference with these edits.
+
+        Every seed gets a fresh package: nothing that one experiment left in it can help the next.
+        """
+        found = []
+        with tempfile.TemporaryDirectory() as folder:
+            modules = planting.plant(edits, folder)
+            for seed in seeds:
+                broken = self.folder_rejections(folder, modules, rules=[rule], seed=seed)
+                found += [(seed, verdict) for verdict in broken]
+        return found
+
     def _rejections(self, package, modules, rules, seed, examples, first):
         broken = []
         for rule in self.concerned(modules):

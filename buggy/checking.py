@@ -100,12 +100,8 @@ class Checker:
         return broken[0]
 
     def _on_every_seed(self, fault, report):
-        marks = []
-        for seed in self.seeds:
-            broken = self.bench.rejections(fault.edits, rules=[fault.rule], seed=seed)
-            if broken:
-                marks.append((seed, mark(broken[0])))
-        report.marks = tuple(marks)
+        broken = self.bench.on_seeds(fault.edits, fault.rule, self.seeds)
+        marks = report.marks = tuple((seed, mark(verdict)) for seed, verdict in broken)
         if len(marks) < len(self.seeds):
             numbers = {"k": len(marks), "count": len(self.seeds), "rule": fault.rule}
             raise Failed(f"FLAKY {len(marks)}/{len(self.seeds)}", "flaky", **numbers)

@@ -27,7 +27,7 @@ def loss(lab):
 def attention(lab):
     """One head's shares of attention, (T, T), for queries and keys of unit variance."""
     T = attending.WIDE["block_size"]
-    torch.manual_seed(lab.seed)  # the same queries and keys for every package
+    torch.default_generator.manual_seed(lab.seed)  # the same queries and keys for every package
     q, k = torch.randn(2, 1, 4, T, attending.WIDE["d_model"])
     shares = lab.gpt.attention.attention(q, k, torch.eye(T).expand(1, 4, T, T))
     return {"map": shares[0, 0].tolist()}

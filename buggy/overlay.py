@@ -6,6 +6,7 @@ any module then finds the changed module first, and tracebacks show the real fil
 """
 
 import ast
+import functools
 import importlib
 import itertools
 import os
@@ -42,6 +43,12 @@ class Refused(Exception):
         super().__init__(f"{message}: {found}")
 
 
+@functools.lru_cache(maxsize=256)
+def _compiled(source, path):
+    """The code of a source: thousands of packages share the modules that nobody changed."""
+    return SourceFileLoader("", path).source_to_code(source, path)
+
+
 class _FreshLoader(SourceFileLoader):
     """Compile the source at every load.
 
@@ -51,7 +58,7 @@ class _FreshLoader(SourceFileLoader):
 
     def get_code(self, fullname):
         path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)
+        return _compiled(self.get_data(path), path)
 
 
 class _Finder:

@@ -43,6 +43,14 @@ def tried():
     return dict(_trying)
 
 
+def seed(number):
+    """Seed torch's generator of this processor, the only one that rules draw from.
+
+    ``torch.manual_seed`` also tells every accelerator that is not there: 0.4 ms a call.
+    """
+    torch.default_generator.manual_seed(number)
+
+
 def is_true(condition, observed, allowed, **numbers):
     """The plainest claim, with its own two sentences."""
     if not condition:

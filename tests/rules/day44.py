@@ -174,7 +174,7 @@ def _heads_see_no_future(heads, T, d_model, dtype, seed):
     other = draw.normal(seed + 1, 2, T, d_model, dtype=dtype, scale=3.0)
 
     def run(x):
-        torch.manual_seed(0)  # the same dropout both times
+        claims.seed(0)  # the same dropout both times
         return heads(x)
 
     def change(x, t):
@@ -220,7 +220,7 @@ def the_future_is_invisible(gpt, keywords, dtype, seed):
         idx = draw.tokens(seed, 2, T, V)
 
         def run(idx, model=model):
-            torch.manual_seed(0)
+            claims.seed(0)
             return model(idx)
 
         def change(idx, t):

@@ -383,7 +383,7 @@ def matrices_start_small_and_writers_smaller(gpt, keywords, n_layer, d_k, seed):
         "vocab_size": 60,
         "block_size": 24,
     }
-    torch.manual_seed(seed)
+    claims.seed(seed)
     model = gpt.model.GPT(draw.config(gpt, keywords | size))
     plain = dict(
         gpt.model.GPT(draw.config(gpt, keywords | size | {"bias": False})).named_parameters()

@@ -307,7 +307,7 @@ def the_loss_is_computed_in_float32(gpt, dtype, seed):
 @rule(49, "model.GPT", rank=2, examples=3, seed=draw.seeds)
 def the_first_loss_is_near_ln_v(gpt, seed):
     """A new model knows nothing: on random targets its loss is ln V, at the lesson's size."""
-    torch.manual_seed(seed)
+    claims.seed(seed)
     lesson = {"vocab_size": 100, "block_size": 16, "n_layer": 2, "n_head": 4, "d_model": 32}
     model = gpt.model.GPT(draw.config(gpt, lesson | {"bias": False})).eval()
     idx, y = draw.tokens(seed, 64, 16, 100), draw.tokens(seed + 1, 64, 16, 100)

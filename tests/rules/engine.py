@@ -118,7 +118,7 @@ def experiment(rule, package, *, examples=None, seed=0, shrink=False):
 
     def once(**drawn):
         claims.trying()
-        torch.manual_seed(seed)
+        claims.seed(seed)
         np.random.seed(seed)
         rule.judge(package, **drawn)
 

@@ -21,7 +21,7 @@ except ImportError:  # Windows has no such limits; there torch.save alone is mad
 
 def _run(gpt, keywords, seed, dtype=torch.float32):
     """A model in training, its optimiser, and a function that trains it one step further."""
-    torch.manual_seed(seed)
+    claims.seed(seed)
     model = gpt.model.GPT(draw.config(gpt, keywords)).to(dtype).train()
     optimizer = gpt.training.configure_optimizer(model, 1e-2, 0.1, (0.9, 0.95))
     pairs = _batches(0, 1, 2, 4, keywords["vocab_size"])
