@@ -85,7 +85,8 @@ def load(module, value):
             chosen[id(parameter)] = value(name, parameter)
     for name, parameter in names:
         if chosen[id(parameter)] is not None:
-            state[name] = chosen[id(parameter)].to(parameter.dtype)
+            # a layer that is a convolution of width 1 keeps its matrix as (out, in, 1)
+            state[name] = chosen[id(parameter)].to(parameter.dtype).view(parameter.shape)
     module.load_state_dict(state)
     return module
 

@@ -122,6 +122,11 @@ WRONG = {
         "if temperature == 0 and top_k is None:",
     ),
     "writing_is_done_in_eval_mode": ("sampling", "    model.eval()\n", ""),
+    "a_block_in_half_precision_is_nearly_exact": (
+        "block",
+        "return x + self.mlp(self.ln_2(x))",
+        "return x + self.mlp(self.ln_2(x)) * (1.0 if x.itemsize > 2 else 0.5)",
+    ),
     "the_gradient_of_a_block_is_its_slope": ("block", "self.ln_2(x)", "self.ln_2(x.detach())"),
     "impossible_draws_are_refused": ("sampling", "if temperature < 0:", "if False:"),
     "a_real_model_writes_its_most_likely_tokens": (

@@ -119,16 +119,17 @@ def every_head_divides_by_sqrt_d_k(gpt, n_head, d_k, bias, seed):
     All channels of q, k and v are then ``c * sum(x)``, however the projections are laid out, and
     the log-odds of two tokens are ``sqrt(d_k) c^2 S_1 (S_0 - S_1)``.
     """
-    for count in (n_head, 1):
-        _divides(gpt, count, d_k, bias, seed)
+    for count, width in ((n_head, d_k), (1, d_k), (12, d_k), (n_head, 96)):
+        _divides(gpt, count, width, bias, seed)
 
 
 def _divides(gpt, n_head, d_k, bias, seed):
-    c = 0.2
+    c = 0.2 if d_k < 64 else 0.03
     heads = filled(gpt, c, seed, n_head=n_head, d_k=d_k, bias=bias)
     with_identity(heads)
     d_model = n_head * d_k
     x = draw.normal(seed, 3, 2, d_model)
+    x[2] *= torch.tensor([[100.0], [0.01]])  # a long key, a short query: nothing is cut off
     total = x.sum(-1)  # (B, 2)
     claims.trying(n_head=n_head, d_k=d_k, d_model=d_model)
     got = heads(x)[:, 1]  # (B, d_model)

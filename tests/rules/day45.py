@@ -75,6 +75,10 @@ def softmax_passes_the_gradient_on(gpt, scale, seed):
     found = claims.gradients(gpt.attention.softmax(x), {"scores": x}, along)["scores"]
     p = torch.softmax(x.detach(), -1)
     claims.close(found, p * (along - (p * along).sum(-1, keepdim=True)))
+    turned = gpt.attention.softmax(x.mT, -2).mT  # along another axis, of numbers that lie otherwise
+    found = claims.gradients(turned, {"scores": x}, along)["scores"]
+    claims.close(found, p * (along - (p * along).sum(-1, keepdim=True)))
+    claims.close(gpt.attention.softmax(x.mT), x.detach().mT.softmax(-1))
 
 
 @rule(
@@ -190,6 +194,11 @@ def _share(heads, x):
 )
 def each_head_has_its_own_attention(gpt, n_head, d_k, bias, seed):
     """The channels fall into n_head groups of d_k that blend the tokens in one proportion."""
+    _heads_apart(gpt, n_head, d_k, bias, seed)
+    _heads_apart(gpt, 6, 2, bias, seed)
+
+
+def _heads_apart(gpt, n_head, d_k, bias, seed):
     heads, x = _single_and_pair(gpt, n_head, d_k, bias, seed)
     claims.trying(n_head=n_head, d_k=d_k)
     share = _share(heads, x)  # (B, d_model)
@@ -228,14 +237,15 @@ def many_tokens_blend_as_their_pairs_do(gpt, n_head, d_k, bias, T, seed):
     claims.trying(T=T, n_head=n_head)
     claims.finite(got, ("batch", "position", "channel"))
     t = T - 1
-    odds = []
+    odds, most = [], torch.zeros_like(values[:, t])
     for s in range(t):
         pair = heads(torch.stack((x[:, s], x[:, t]), dim=1))[:, 1]
         share = (pair - values[:, t]) / (values[:, s] - values[:, t])
         odds.append(share.clamp(1e-6, 1 - 1e-6).logit())
+        most = torch.maximum(most, share)
     weights = torch.stack([*odds, torch.zeros_like(odds[0])], dim=1).softmax(1)
     gap = (values[:, :t] - values[:, t:]).abs().amin(1)  # a channel that can tell the tokens apart
-    told = gap > 0.02
+    told = (gap > 0.02) & (most < 0.99)  # a share of nearly 1 does not tell its odds
     want = (weights * values).sum(1)
     # the share is known to rounding over the gap, hence 1e-3
     difference = ((got[:, t] - want).abs() * told).max().item()
@@ -261,12 +271,17 @@ def queries_keys_and_values_are_linear(gpt, n_head, d_k, bias, seed):
     claims.trying(n_head=n_head, d_k=d_k)
     d_model = n_head * d_k
     a, b, q, r = (draw.normal(seed + i, 6, d_model) for i in range(4))
+    for scale in (30.0, 1000.0):  # nothing is cut off: a token alone returns its value
+        one, many = (heads(x[:, None])[:, 0] for x in (0 * a, scale * a))
+        claims.close(many - one, scale * (heads(a[:, None])[:, 0] - one), axes=("batch", "channel"))
     value = {0: a, 1: (a + b) / 2, 2: b}
     value = {i: heads(x[:, None])[:, 0] for i, x in value.items()}
     claims.close(value[1], (value[0] + value[2]) / 2, axes=("batch", "channel"))
 
     def odds(query, key):
-        return _share(heads, torch.stack((key, query), dim=1)).clamp(1e-9, 1 - 1e-9).logit()
+        share = _share(heads, torch.stack((key, query), dim=1))
+        # a saturated share, on either side, does not tell its odds; hot weights reach 1 - 1e-9
+        return share.masked_fill((share - 0.5).abs() > 0.49, torch.nan).logit()
 
     straight_keys = odds(q, a) + odds(q, b) - 2 * odds(q, (a + b) / 2)
     middle = (q + r) / 2
@@ -385,3 +400,9 @@ def the_gradient_of_attention_is_its_slope(gpt, keywords, seed):
     claims.trying(d_model=keywords["d_model"])
     claims.slope(lambda: (heads(x) * along).sum(), leaves, draw.generator(seed))
     claims.the_same_in_training(heads, lambda: (heads(x) * along).sum(), leaves)
+    config = draw.config(gpt, keywords | {"dropout": 0.4})
+    dropping = draw.heat(gpt.attention.MultiHeadAttention(config).double(), seed)
+    leaves = dict(dropping.named_parameters()) | {"x": x}
+    claims.slope_with_dropout(
+        dropping, lambda: (dropping(x) * along).sum(), leaves, draw.generator(seed)
+    )

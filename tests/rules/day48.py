@@ -115,14 +115,18 @@ def positions_turn_pairs_of_channels(gpt, lead, T, d_k, dtype, seed):
     48,
     "positions.rotary",
     examples=3,
-    lead=st.sampled_from([(2, 3), (3,), ()]),
     T=st.integers(1, 5),
     d_k=st.sampled_from([4, 8]),
     dtype=draw.float_dtypes,
     seed=draw.seeds,
 )
-def positions_and_theta_may_be_given(gpt, lead, T, d_k, dtype, seed):
+def positions_and_theta_may_be_given(gpt, T, d_k, dtype, seed):
     """Given positions, in any order and a row each where wanted, and a given theta are used."""
+    for lead in ((2, 3), (3,), ()):
+        _turns_as_given(gpt, lead, T, d_k, dtype, seed)
+
+
+def _turns_as_given(gpt, lead, T, d_k, dtype, seed):
     x = draw.normal(seed, *lead, T, d_k, dtype=dtype)
     far = itertools.product(((T,), (*lead, T)), (1, 10, 1000, 20000), (10000.0, 100.0, 500000.0))
     for size, most, theta in far:
@@ -193,17 +197,25 @@ def rotary_turns_queries_and_keys_of_every_head(gpt, n_head, d_k, T, seed):
     All projections filled with c: the score of t and s is then
     ``c^2 S_t S_s sum_i 2 cos((t - s) theta_i) / sqrt(d_k)``, however they are laid out.
     """
+    for length, positions in ((T, "rotary"), (300, "rotary"), (300, "learned")):
+        _turns(gpt, n_head, d_k, length, positions, seed)
+    _turns(gpt, 1, 2, 1030, "rotary", seed)  # GPT-2's own context is 1024
+
+
+def _turns(gpt, n_head, d_k, T, positions, seed):
     c = 0.2
-    heads = filled(gpt, c, seed, n_head=n_head, d_k=d_k, positions="rotary")
+    heads = filled(gpt, c, seed, n_head=n_head, d_k=d_k, positions=positions, block_size=T)
     with_identity(heads)
-    x = draw.normal(seed, 2, T, n_head * d_k)
+    B = 2 if T < 1000 else 1
+    x = draw.normal(seed, B, T, n_head * d_k)
     total = c * x.sum(-1)  # (B, T)
     frequencies = 10000.0 ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
     distance = torch.arange(T)[:, None] - torch.arange(T)
-    alike = 2 * (distance[..., None] * frequencies).cos().sum(-1) / math.sqrt(d_k)  # (T, T)
+    turned = distance if positions == "rotary" else 0 * distance
+    alike = 2 * (turned[..., None] * frequencies).cos().sum(-1) / math.sqrt(d_k)  # (T, T)
     scores = total[:, :, None] * total[:, None, :] * alike
     scores = scores.masked_fill(distance < 0, -torch.inf)
-    want = (scores.softmax(-1) @ total[..., None]).expand(2, T, n_head * d_k)
+    want = (scores.softmax(-1) @ total[..., None]).expand(B, T, n_head * d_k)
     claims.trying(T=T, n_head=n_head, d_k=d_k)
     claims.close(heads(x), want, 10 * claims.ROUNDING, AXES)
 
@@ -261,7 +273,9 @@ def more_tokens_than_the_context_are_refused(gpt, keywords, more):
 )
 def the_stream_starts_with_token_plus_position(gpt, keywords, dtype, seed):
     """With silent blocks the logits are lm_head(ln_f(wte[idx] + wpe[0 .. T-1])), unscaled."""
-    for positions, size in itertools.product(("learned", "rotary"), (keywords["block_size"], 1)):
+    for positions, size in itertools.product(
+        ("learned", "rotary"), (keywords["block_size"], 1, 70)
+    ):
         sizes = {"positions": positions, "block_size": size}
         for T in sorted({1, (size + 1) // 2, size}):
             _starts(gpt, keywords | sizes, T, dtype, seed)
@@ -336,7 +350,11 @@ def sequences_are_judged_apart(gpt, keywords, seed):
 @rule(48, "model.GPT", keywords=draw.configs(), dtype=draw.float_dtypes, seed=draw.seeds)
 def tied_means_one_tensor(gpt, keywords, dtype, seed):
     """The head is the embedding, the very tensor, when tied; two tensors when not."""
-    tied = keywords["tied"]
+    for tied, positions in itertools.product((True, False), ("learned", "rotary")):
+        _is_tied(gpt, keywords | {"tied": tied, "positions": positions}, tied, dtype, seed)
+
+
+def _is_tied(gpt, keywords, tied, dtype, seed):
     model = gpt.model.GPT(draw.config(gpt, keywords)).to(dtype)
     claims.trying(tied=tied)
 
@@ -357,6 +375,8 @@ def tied_means_one_tensor(gpt, keywords, dtype, seed):
     idx = draw.tokens(seed, 2, 4, keywords["vocab_size"])
     claims.unmoved(model.eval()(idx), other.eval()(idx), LOGITS)
     start = model.wte.weight.detach().clone()
+    for name, parameter in model.named_parameters():
+        claims.is_true(parameter.requires_grad, "frozen", "gradient", name=name)
     model(idx)[..., 0].sum().backward()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -383,6 +403,12 @@ def matrices_start_small_and_writers_smaller(gpt, keywords, n_layer, d_k, seed):
         "vocab_size": 60,
         "block_size": 24,
     }
+    for mlp in ("gelu", "swiglu", "relu"):
+        _starts_small(gpt, keywords | {"mlp": mlp}, size, seed)
+
+
+def _starts_small(gpt, keywords, size, seed):
+    n_layer = size["n_layer"]
     claims.seed(seed)
     model = gpt.model.GPT(draw.config(gpt, keywords | size))
     plain = dict(
@@ -440,6 +466,8 @@ def dropout_acts_in_training_only(gpt, keywords, dropout, seed):
     idx = draw.tokens(seed, 16, keywords["block_size"], keywords["vocab_size"])
     claims.trying(dropout=dropout)
     want = plain(idx)
+    single = draw.model(gpt, keywords, seed, torch.float32).train()(idx)
+    claims.close(single, want, claims.DEEP_ROUNDING, LOGITS)
     # training may take another kernel than eval, for it needs the weights to drop some
     claims.close(plain.train()(idx), want, claims.DEEP_ROUNDING, LOGITS)
     slight = draw.model(gpt, keywords | {"dropout": 1e-4}, seed).train()(idx)
@@ -512,3 +540,10 @@ def the_gradient_of_the_model_is_its_slope(gpt, keywords, seed):
 
         claims.slope(value, leaves, draw.generator(seed))
         claims.the_same_in_training(model, value, leaves)
+        dropping = draw.model(gpt, smooth | {"tied": tied, "dropout": 0.4}, seed)
+        claims.slope_with_dropout(
+            dropping,
+            lambda model=dropping: value(model),
+            dict(dropping.named_parameters()),
+            draw.generator(seed),
+        )

@@ -98,6 +98,13 @@ def _windows(gpt, dtype, B, T, more, on_disk, seed):
             data.tofile(path)
             data = np.memmap(path, dtype=dtype, mode="r")
         x, y = claims.answers(lambda: gpt.data.get_batch(data, B, T), "batch")
+        kept = x.clone(), y.clone()
+        for _ in range(3):  # a later batch leaves this one alone, and its own writer the data
+            other, _ = gpt.data.get_batch(data, B, T)
+            if not on_disk:
+                other.fill_(0)
+        for part, before in zip((x, y), kept):
+            claims.untouched(part, before, "batch")
         claims.is_true(np.array_equal(data, copy), "input_changed", "input_kept", what="data")
         data = None  # Windows cannot delete a file that is still mapped
     for part in (x, y):
@@ -172,6 +179,9 @@ def rows_are_drawn_independently(gpt, T):
     for pair in itertools.product(range(3), repeat=2):
         # 900 pairs in 9 kinds: 100 each, give or take 9.4; six and a half times that
         claims.between(pairs.count(pair), 39, 161, "pairs_of_starts")
+    twice = [len(set(_starts(gpt, 2, T, 3))) == 1 for _ in range(300)]
+    # with replacement: 2 rows from 3 windows agree 1 time in 3, 100 times give or take 8.2
+    claims.between(sum(twice), 47, 153, "pairs_of_starts")
     batches = {tuple(_starts(gpt, 8, T, 1000)) for _ in range(4)}
     claims.equal(len(batches), 4, "different_batches")
     data = np.arange(2**22, dtype=np.int32)  # more than int16 counts, and than people cut off
@@ -233,6 +243,8 @@ def the_loss_is_the_surprise_at_the_targets(gpt, B, T, V, scale, dtype, seed):
     claims.close(got, _law(logits, y))
     claims.untouched(logits, copies[0], "logits")
     claims.untouched(y, copies[1], "targets")
+    many, targets = _case(seed, 3, 401, V, 2.0, dtype)  # more than are computed at a time
+    claims.close(gpt.loss.next_token_loss(many, targets), _law(many, targets))
     sure = 80.0 * torch.nn.functional.one_hot(y, V).to(dtype)
     claims.close(gpt.loss.next_token_loss(sure, y), torch.tensor(0.0))
 
@@ -298,6 +310,11 @@ def the_loss_is_computed_in_float32(gpt, dtype, seed):
         law = _law(logits, y).item()
         # a loss that is returned in 16 bits is rounded once: by half a unit of its last bit
         allowed = law * (torch.finfo(got.dtype).eps / 2 if got.dtype == dtype else 1e-5)
+        leaf = logits.clone().requires_grad_()
+        loss = gpt.loss.next_token_loss(leaf, y)
+        found = claims.gradients(loss, {"logits": leaf}, torch.ones_like(loss))["logits"]
+        want = (logits.double().softmax(-1) - torch.nn.functional.one_hot(y, 300)) * 1.0
+        claims.close(found.double() * y.numel(), want, 2e-2, LOGITS)
         difference = abs(got.item() - law)
         claims.is_true(
             difference <= allowed, "differs_by", "at_most", difference=difference, most=allowed

@@ -29,7 +29,7 @@ def the_rate_warms_up_then_follows_a_cosine(gpt, warmup, more, max_lr, ratio):
     """0 to max_lr over ``warmup`` steps, a half cosine to min_lr at ``decay_steps``, then flat."""
     decay_steps, min_lr = warmup + more, max_lr * ratio
     knobs = {"warmup": warmup, "decay_steps": decay_steps, "max_lr": max_lr, "min_lr": min_lr}
-    for step in range(decay_steps + 5):
+    for step in (*range(decay_steps + 5), 100 * decay_steps + 2000):
         if step < warmup:
             want = max_lr * step / warmup
         else:
@@ -158,8 +158,10 @@ def _decays(gpt, keywords, lr, decay, betas, seed):
             gradient = draw.normal(seed + 97 * step + i, *parameter.shape)
             parameter.grad = torch.empty_like(parameter).copy_(gradient)  # strides as backward's
             rate = decay if parameter.dim() >= 2 else 0.0
-            _adamw(states[name], gradient, lr, rate, betas)
+            _adamw(states[name], gradient, lr if step == 0 else lr / 2, rate, betas)
         optimizer.step()
+        for group in optimizer.param_groups:  # as a schedule does
+            group["lr"] = lr / 2
     for name, parameter in named.items():
         start, want = model.get_parameter(name).detach(), states[name]["value"]
         # eps 1e-8 beside gradients near 1, and its place, count for less than 1e-6 of a step
@@ -227,6 +229,8 @@ def a_step_is_that_of_the_whole_batch(gpt, keywords, stale, seed):
 def _one_step(gpt, keywords, seed, count, max_norm, stale, dtype):
     model = draw.model(gpt, keywords, seed, dtype)
     pairs = _batches(seed, count, 2, 4, keywords["vocab_size"])
+    if count == 1:  # targets that do not count: with equal sizes only
+        pairs[0][1][:, ::2] = -100
     x, y = (torch.cat(part) for part in zip(*pairs))
     loss = _law(model(x), y)
     named = dict(model.named_parameters())
