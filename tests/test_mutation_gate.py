@@ -18,6 +18,7 @@ from tests.mutation.stock import _result
 from tests.rules.claims import Broken
 from tests.rules.manifest import RULES
 from tests.rules.words import Words
+from tests.wrong import WRONG
 
 EN = Words("en", MESSAGES)
 
@@ -132,8 +133,9 @@ def test_planted_faults_are_asked_of_all_workers_and_told_with_what_rejects_them
     monkeypatch.setattr(catalogue, "load_all", lambda: found)
     done = []
     told = planted_faults.judge(crew, lambda fault, answer: done.append(fault.id))
-    assert told == [("mask_shows_the_next_token", [RULE]), ("scores_not_scaled", [])]
-    assert sorted(done) == sorted(fault.id for fault in found)
+    assert told[:2] == [("mask_shows_the_next_token", [(RULE, CLAIM)]), ("scores_not_scaled", [])]
+    assert [id for id, _ in told[2:]] == [f"wrong/{rule}" for rule in WRONG]
+    assert sorted(done) == sorted(id for id, _ in told)
 
 
 def test_a_dead_worker_says_so(tmp_path):
@@ -219,10 +221,12 @@ def test_the_matrix_counts_what_each_rule_is_worth():
         killed(CLAIM, key, ("second",)),
         killed(CRASH, key, ("first",)),
     ]
-    first, second, idle = matrix.rows(results, SURVEY, [("fault", ["second"])])
+    planted = [("fault", [("second", CLAIM), ("idle", CRASH)])]
+    first, second, idle = matrix.rows(results, SURVEY, planted)
     assert (first.first, first.alone, first.kinds[CLAIM], first.kinds[CRASH]) == (2, 1, 1, 1)
     assert (second.first, second.alone, second.by_module) == (1, 1, {"attention": 2})
-    assert second.faults == ["fault"]
+    assert second.faults == second.leads == idle.faults == ["fault"]
+    assert (second.claims, idle.claims, idle.leads) == (3, 0, [])
     found = list(matrix.problems([first, second, idle], {"attention": (10, 8)}))
     assert [message for message, _ in found] == ["no_claims", "not_needed", "weak_days"]
     assert list(matrix.problems([first, second], {"attention": (10, 9)})) == []
@@ -233,6 +237,7 @@ def test_the_days_of_a_module_are_held_to_mutants_that_do_not_merely_crash():
         killed(CLAIM, ("attention", "f", "", ""), ("first",)),
         killed(CLAIM, ("attention", "f", "", ""), ("idle",)),
         killed(CRASH, ("attention", "f", "", ""), ("idle",)),
+        killed(CLAIM, ("attention", "f", "", ""), ("tests/test_promises.py::test",)),
     ]
     assert matrix.by_day(results, SURVEY) == {"attention": (2, 1)}
 

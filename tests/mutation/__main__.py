@@ -119,12 +119,10 @@ def _again(pool, results):
 
 
 def _faults(say, pool):
-    from buggy.faults import ids
-
     from . import faults
 
     with _bar() as progress:
-        task = progress.add_task(say("progress.faults"), total=len(ids()))
+        task = progress.add_task(say("progress.faults"), total=len(faults.everything()))
         return faults.judge(pool, lambda *_: progress.advance(task))
 
 

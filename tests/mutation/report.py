@@ -88,13 +88,15 @@ def summary(say, results, listed, seconds):
 
 def markdown(say, table, shares):
     """The matrix: a line a rule, then a line a module."""
-    heads = ["day", "rule", CLAIM, REFUSAL, CRASH, "alone", "first", "faults"]
+    heads = ["day", "rule", CLAIM, REFUSAL, CRASH, "alone", "first", "faults", "leads"]
     lines = [f"## {say('matrix.rules')}", "", _row([say(f"head.{head}") for head in heads])]
-    lines.append(_row(["---", "---"] + ["---:"] * 6))
+    lines.append(_row(["---", "---"] + ["---:"] * 7))
     for row in table:
         kinds = [row.kinds[kind] for kind in (CLAIM, REFUSAL, CRASH)]
         name = f"`{row.rule}`"
-        lines.append(_row([row.day, name, *kinds, row.alone, row.first, len(row.faults)]))
+        lines.append(
+            _row([row.day, name, *kinds, row.alone, row.first, len(row.faults), len(row.leads)])
+        )
     heads = ["module", "day", "judged", "own", "share"]
     lines += ["", f"## {say('matrix.days')}", "", _row([say(f"head.{head}") for head in heads])]
     lines.append(_row(["---", "---"] + ["---:"] * 3))
@@ -115,6 +117,7 @@ def as_rows(table):
             "first": row.first,
             "by_module": row.by_module,
             "faults": row.faults,
+            "leads": row.leads,
         }
         for row in table
     ]

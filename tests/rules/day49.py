@@ -252,6 +252,7 @@ def the_loss_is_the_surprise_at_the_targets(gpt, B, T, V, scale, dtype, seed):
 @rule(
     49,
     "loss.next_token_loss",
+    rank=1,
     examples=3,
     B=st.integers(1, 4),
     T=st.integers(2, 6),
