@@ -79,6 +79,17 @@ class Bench:
         finally:
             overlay.unload(package)
 
+    def one_by_one(self, edits, modules, examples=None):
+        """A verdict for each rule that reaches the modules, as it is asked for."""
+        with tempfile.TemporaryDirectory() as folder:
+            planting.plant(edits, folder)
+            package = overlay.load(folder)
+            try:
+                for rule in self.concerned(modules):
+                    yield self._judge(rule, package, 0, examples)
+            finally:
+                overlay.unload(package)
+
     def on_seeds(self, edits, rule, seeds):
         """[(seed, verdict)] of the seeds on which one rule rejects the reference with these edits.
 

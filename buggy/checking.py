@@ -5,6 +5,7 @@ rejection, the rule that comes first, a claim instead of a crash, twenty seeds, 
 it, the symptoms, and a challenge that holds it.
 """
 
+import contextlib
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -121,9 +122,13 @@ class Checker:
     def differ(self, one, other, examples=None):
         """Whether any rule sees a difference between two faults."""
         edits = [faults.load(id).edits for id in (one, other)]
-        seen = [self.bench.rejections(each, examples=examples) for each in edits]
-        first, second = ([(v["rule"], mark(v)) for v in broken] for broken in seen)
-        return first != second
+        modules = {edit.module for each in edits for edit in each}
+        with contextlib.ExitStack() as stack:
+            runs = [
+                stack.enter_context(contextlib.closing(self.bench.one_by_one(e, modules, examples)))
+                for e in edits
+            ]
+            return any(_seen(first) != _seen(second) for first, second in zip(*runs))
 
     def _shows(self, fault):
         with tempfile.TemporaryDirectory() as folder:
@@ -192,6 +197,10 @@ def mark(verdict):
     """What a rule saw, with numbers rounded: equal for two packages that it cannot tell apart."""
     numbers = verdict.get("numbers", {})
     return verdict["observed"], tuple((name, _rounded(numbers[name])) for name in sorted(numbers))
+
+
+def _seen(verdict):
+    return verdict["outcome"], None if verdict["outcome"] == "holds" else mark(verdict)
 
 
 def _rounded(value):
