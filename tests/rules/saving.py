@@ -37,6 +37,10 @@ def _same_numbers(model, want, observed, allowed):
         claims.is_true(torch.equal(parameter, want[name]), observed, allowed, name=name)
 
 
+def _rates(optimizer):
+    return [(group["lr"], group.get("weight_decay")) for group in optimizer.param_groups]
+
+
 def _state_fits(optimizer):
     """What came back belongs to its parameter: fused steps do not look, and write anywhere."""
     for group in optimizer.param_groups:
@@ -64,8 +68,10 @@ def _goes_on(gpt, keywords, as_text, dtype, seed):
     for _ in range(3):
         step()
     for i, group in enumerate(optimizer.param_groups):
-        group["lr"] = 5e-3 / (i + 1)
-    rates = [group["lr"] for group in optimizer.param_groups]
+        for name, value in (("lr", 5e-3), ("weight_decay", 0.2)):
+            if name in group:
+                group[name] = value / (i + 1)
+    rates = _rates(optimizer)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
         path = str(path) if as_text else path
@@ -82,13 +88,15 @@ def _goes_on(gpt, keywords, as_text, dtype, seed):
         found = gpt.training.load_checkpoint(path, twin, other)
         claims.equal(found, 3, "step")
         _same_numbers(twin, saved, "not_restored", "restored")
-        claims.equal([group["lr"] for group in other.param_groups], rates, "lr")
+        claims.equal(_rates(other), rates, "lr")
         _state_fits(other)
         claims.equal([twin_step() for _ in range(3)] == losses, True, "same_losses")
         _same_numbers(twin, want, "other_course", "same_course")
         alone, _, _ = _run(gpt, keywords, seed + 2, dtype)
         claims.equal(gpt.training.load_checkpoint(path, alone), 3, "step")
         _same_numbers(alone, saved, "not_restored", "restored")
+        gpt.training.save_checkpoint(path, alone, optimizer, 0)
+        claims.equal(gpt.training.load_checkpoint(path, alone), 0, "step")
         if keywords["tied"]:
             same = twin.lm_head.weight is twin.wte.weight
             claims.is_true(same, "two_tensors", "tied_true")
