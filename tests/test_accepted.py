@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from buggy import overlay
+from buggy.planting import Edit, plant
+from tests.right import RIGHT
 from tests.rules.engine import in_order, run
 from tests.rules.manifest import RULES
 
@@ -68,6 +70,14 @@ def test_a_correct_variant_is_accepted(name):
     """Every rule that can see the variant holds."""
     folder = ACCEPTED / name
     assert rejections(folder, rules_that_see(folder), seeds=(1,), examples=2) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_correct_edit_is_accepted(name, tmp_path):
+    """Every rule that can see the edit holds."""
+    plant([Edit(*edit) for edit in RIGHT[name]], tmp_path)
+    assert rejections(tmp_path, rules_that_see(tmp_path), seeds=(1, 2), examples=2) == []
 
 
 @pytest.mark.slow

@@ -108,6 +108,7 @@ def attention_passes_the_gradient_on(gpt, lead, T, d_k, seed):
     43,
     "attention.MultiHeadAttention",
     rank=1,
+    examples=3,
     n_head=st.sampled_from([2, 3, 4]),
     d_k=st.sampled_from([4, 2, 6]),
     bias=st.booleans(),

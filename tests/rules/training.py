@@ -98,7 +98,7 @@ def every_step_trains_on_another_batch(gpt, keywords, seed):
 @rule(
     "X",
     "training.train",
-    examples=2,
+    examples=1,
     keywords=draw.configs(n_layer=1, block_size=6),
     seed=draw.seeds,
 )
