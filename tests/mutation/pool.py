@@ -116,7 +116,8 @@ class Pool:
                         if not todo:
                             return
                         item = todo.pop()
-                    answer = worker.ask(**request(item))
+                        asked = request(item)  # one at a time: Python's parser is for one thread
+                    answer = worker.ask(**asked)
                     with lock:
                         answers[item.id] = answer
                         if on_answer:
