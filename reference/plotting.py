@@ -43,6 +43,7 @@ def plot_levels(axes, last, ln_v, entropy, words):
     for level, style, key in ((ln_v, "--", "plot.ln_v"), (entropy, ":", "plot.unigram")):
         axes.axhline(level, color="black", linestyle=style, linewidth=1)
         above = {"xytext": (0, 2), "textcoords": "offset points"}
+        above["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
         axes.annotate(words(key, level=level), (last, level), ha="right", va="bottom", **above)
 
 
