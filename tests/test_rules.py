@@ -3,6 +3,9 @@
 A rule that cannot fail is a defect.
 """
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from buggy import overlay
@@ -15,6 +18,21 @@ from tests.wrong import WRONG
 FAULTS = {}
 for fault in load_all():
     FAULTS.setdefault(fault.rule, fault)
+
+
+CAUGHT = tomllib.loads(Path(__file__).with_name("caught.toml").read_text("utf-8"))["caught"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fault", CAUGHT, ids=lambda fault: fault["name"])
+def test_what_once_passed_is_rejected(fault, tmp_path):
+    """By the rule that was extended for its kind."""
+    plant([Edit(**edit) for edit in fault["edits"]], tmp_path)
+    wrong = overlay.load(tmp_path)
+    try:
+        assert run(RULES[fault["rule"]], wrong).outcome == BROKEN
+    finally:
+        overlay.unload(wrong)
 
 
 @pytest.mark.filterwarnings("ignore")  # wrong code may warn: the verdict is what is asked

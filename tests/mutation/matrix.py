@@ -25,7 +25,7 @@ SHARE = 0.9  # of a module's mutants that do not merely crash: rejected by a rul
 class Row:
     """What one rule rejects: mutants by kind, those it alone rejects, those it names first.
 
-    ``faults``: the planted faults that it rejects; ``leads``: those that it names first or alone.
+    ``faults``: the planted faults that it rejects; ``leads``: those that it names first.
     """
 
     rule: str
@@ -35,7 +35,6 @@ class Row:
     first: int = 0
     faults: list = field(default_factory=list)
     leads: list = field(default_factory=list)
-    claims: int = 0  # of mutants and of planted faults
     by_module: dict = field(default_factory=dict)
 
     @property
@@ -52,7 +51,6 @@ def rows(results, survey, faults=()):
         for rule, kind in killers:
             row = table[rule]
             row.kinds[kind] = row.kinds.get(kind, 0) + 1
-            row.claims += kind == CLAIM
             if kind == CLAIM:
                 module = result.mutant.module
                 row.by_module[module] = row.by_module.get(module, 0) + 1
@@ -61,9 +59,8 @@ def rows(results, survey, faults=()):
         if len(killers) == 1:
             table[killers[0][0]].alone += 1
     for fault, killers in faults:
-        for rule, kind in killers:
+        for rule, _ in killers:
             table[rule].faults.append(fault)
-            table[rule].claims += kind == CLAIM
         if killers:
             leader = min((rule for rule, _ in killers), key=order.get)
             table[leader].leads.append(fault)
@@ -71,19 +68,13 @@ def rows(results, survey, faults=()):
 
 
 def by_day(results, survey):
-    """module: (mutants that a rule rejects and that do not merely crash, those by its own day).
-
-    What only the tests beside the rules reject is outside the interface (text files, progress bars,
-    keywords that no rule may name): no day speaks of it.
-    """
+    """module: (mutants that do not merely crash, those rejected by a rule of the module's day)."""
     found = {}
     for result in results:
         if result.verdict != KILLED or not result.rules(CLAIM, REFUSAL):
             continue
         module = result.mutant.module
         rejected = {str(survey[rule]["day"]) for rule in result.rules() if rule in survey}
-        if not rejected:
-            continue
         judged, own = found.get(module, (0, 0))
         found[module] = judged + 1, own + bool(rejected & set(DAYS[module]))
     return found
@@ -92,7 +83,7 @@ def by_day(results, survey):
 def problems(table, shares):
     """Rules without a claim of their own, rules that nothing needs, modules whose days are weak."""
     for row in table:
-        if not row.claims:
+        if not row.kinds[CLAIM]:
             yield "no_claims", {"rule": row.rule}
         if not row.needed:
             yield "not_needed", {"rule": row.rule}

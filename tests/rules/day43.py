@@ -125,7 +125,7 @@ def every_head_divides_by_sqrt_d_k(gpt, n_head, d_k, bias, seed):
 
 
 def _divides(gpt, n_head, d_k, bias, seed):
-    c = 0.2 if d_k < 64 else 0.03
+    c = 0.2 if d_k < 64 else 0.03  # scores grow with d_k^1.5: saturated ones would tell nothing
     heads = filled(gpt, c, seed, n_head=n_head, d_k=d_k, bias=bias)
     with_identity(heads)
     d_model = n_head * d_k

@@ -300,7 +300,7 @@ def every_block_reads_the_block_before(gpt, keywords, dtype, full, seed):
         {"n_layer": 1},
         {"n_layer": 13},
         LEAST,
-        LEAST | {"vocab_size": 70000, "block_size": 9},
+        LEAST | {"vocab_size": 70000, "block_size": 9},  # more than 16 bits count
     ):
         _in_order(gpt, keywords | sizes, dtype, full, seed)
 
@@ -408,9 +408,9 @@ def _numel(module):
 def flops_are_two_per_multiply_add(gpt, keywords, T):
     """2 FLOPs a weight and token, 4 T d_model a block for the scores, the head included."""
     # at a d_model of 16 the gated width is rounded up, at 8 down
-    choices = itertools.product(("gelu", "relu", "swiglu"), (None, 11), (16, 8))
-    for mlp, d_ff, d_model in choices:
-        sizes = {"n_head": 2, "d_model": d_model}
+    choices = itertools.product(("gelu", "relu", "swiglu"), (None, 11), (16, 8), (1, 2))
+    for mlp, d_ff, d_model, n_head in choices:
+        sizes = {"n_head": n_head, "d_model": d_model}
         _flops(gpt, keywords | sizes | {"mlp": mlp, "d_ff": d_ff}, T)
 
 
