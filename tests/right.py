@@ -56,4 +56,41 @@ RIGHT = {
         ),
         ("training", "import torch\n", "import numpy as np\nimport torch\n"),
     ),
+    "dropout_has_a_generator_of_its_own": (
+        (
+            "attention",
+            "class MultiHeadAttention",
+            "class OwnDropout(nn.Module):\n"
+            "    def __init__(self, p):\n"
+            "        super().__init__()\n"
+            "        self.p, self.key = p, torch.Generator()\n"
+            "        self.key.manual_seed(int(torch.randint(2**62, ())))\n\n"
+            "    def get_extra_state(self):\n"
+            "        return self.key.get_state()\n\n"
+            "    def set_extra_state(self, state):\n"
+            "        self.key.set_state(state)\n\n"
+            "    def forward(self, x):\n"
+            "        if not self.training or self.p == 0:\n"
+            "            return x\n"
+            "        kept = torch.rand(x.shape, generator=self.key) >= self.p\n"
+            "        return x * kept.to(x.dtype) / (1 - self.p)\n\n\n"
+            "class MultiHeadAttention",
+        ),
+        ("attention", "nn.Dropout(config.dropout)", "OwnDropout(config.dropout)"),
+    ),
+    "the_output_projection_is_a_convolution_of_width_1": (
+        (
+            "attention",
+            "nn.Linear(config.d_model, config.d_model, bias=config.bias)",
+            "nn.Conv1d(config.d_model, config.d_model, 1, bias=config.bias)",
+        ),
+        ("attention", "self.out_proj(y)", "self.out_proj(y.mT).mT"),
+    ),
+    "a_feed_forward_takes_three_axes": (
+        (
+            "feedforward",
+            "        hidden = self.activation(self.w1(x))",
+            "        B, T, d_model = x.shape\n        hidden = self.activation(self.w1(x))",
+        ),
+    ),
 }
