@@ -59,8 +59,9 @@ def load(path):
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"line (\d+)", str(error))
-        line = int(place.group(1)) if place else text.count("\n") + 1
-        found = (text.splitlines() or [""])[min(line, text.count("\n") + 1) - 1].strip()
+        lines = text.split("\n")
+        line = int(place.group(1)) if place else len(text.rstrip().split("\n"))  # the end of it
+        found = lines[min(line, len(lines)) - 1].strip()
         reason = str(error).split(" (at")[0]
         raise Trouble("toml", file=f"{name}:{line}", found=found[:60], reason=reason) from None
     except RecursionError:

@@ -259,6 +259,8 @@ BAD_SHEETS = {
     "no such field": (ALL_RIGHT.replace("because", "becuase"), "Did you mean because?"),
     "no such day": (ALL_RIGHT.replace("day = 44", "day = 42"), "[B] day is 42"),
     "too sure": (ALL_RIGHT.replace("confidence = 2", "confidence = 9"), "[D] confidence is 9"),
+    "never closed": (ALL_RIGHT + "symptoms_of_c = [\n", "Found: symptoms_of_c = ["),
+    "open to the end": ("[A", "Found: [A"),
     "not a list": (ALL_RIGHT.replace('["nan_on_first_forward"]', "7"), "[B] symptoms is 7"),
     "not a flag": ("closed_book = 3\n" + ALL_RIGHT, "closed_book is 3"),
     "both": (
